@@ -1,0 +1,630 @@
+"""Access patterns: a start and (step, num) pairs, and every question asked about them.
+
+The one model of an access in the project (DESIGN.md 4), of the operative definition in
+dma.md 2.2: a pattern enumerates `start + sum(step_i * index_i)` in row-major order, the
+first pair outermost. Units are the caller's (elements, or bytes after `scaled`). Steps
+may be negative or zero. Nothing here enumerates elements except `addresses`; a question
+about a pattern of 1e12 elements costs what it costs for one of ten.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
+from math import gcd, lcm, prod
+from operator import mul
+from typing import NamedTuple, Self
+
+Pairs = tuple[tuple[int, int], ...]
+"""(step, num) pairs, outermost first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """
+    The addresses `start + sum(step_i * index_i)`, `0 <= index_i < num_i`, row-major.
+
+    No pairs is one address; a zero num is an empty pattern. A negative num raises
+    `ValueError`. Equality is of the spelling; two patterns enumerate the same addresses
+    in the same order exactly when their `normalise()` are equal (and both not empty).
+    """
+
+    start: int
+    pairs: Pairs = ()
+
+    def __post_init__(self) -> None:
+        for _, num in self.pairs:
+            if num < 0:
+                raise ValueError(f"expected counts of at least 0, got {self.shape}")
+
+    @classmethod
+    def dense(cls, shape: Sequence[int], start: int = 0) -> Self:
+        """The whole of a row-major tensor of this shape."""
+        steps = list(accumulate(reversed(shape), mul, initial=1))
+        return cls(start, tuple(zip(reversed(steps[:-1]), shape, strict=True)))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The nums, outermost first."""
+        return tuple(num for _, num in self.pairs)
+
+    @property
+    def count(self) -> int:
+        """How many addresses are enumerated, repeats included."""
+        return prod(self.shape)
+
+    def addresses(self) -> Iterator[int]:
+        """Every address in order; for tests and small patterns."""
+        if not self.pairs:
+            yield self.start
+            return
+        (step, num), inner = self.pairs[0], self.pairs[1:]
+        for index in range(num):
+            yield from Pattern(self.start + step * index, inner).addresses()
+
+    def bounds(self) -> tuple[int, int]:
+        """Lowest and highest address, inclusive; `ValueError` where there is none."""
+        if not self.count:
+            raise ValueError("an empty access pattern has no bounds")
+        low = high = self.start
+        for step, num in self.pairs:
+            if step < 0:
+                low += step * (num - 1)
+            else:
+                high += step * (num - 1)
+        return low, high
+
+    def within(self, size: int) -> bool:
+        """Whether every address is in `0 <= address < size` (so is an empty pattern)."""
+        if not self.count:
+            return True
+        low, high = self.bounds()
+        return low >= 0 and high < size
+
+    def shift(self, distance: int) -> "Pattern":
+        """The same walk, `distance` further on."""
+        return Pattern(self.start + distance, self.pairs)
+
+    def scaled(self, element_bytes: int) -> "Pattern":
+        """The bytes of these elements: all scaled, and an innermost pair of bytes."""
+        pairs = tuple((step * element_bytes, num) for step, num in self.pairs)
+        return Pattern(self.start * element_bytes, (*pairs, (1, element_bytes)))
+
+    def permuted(self, axes: Sequence[int]) -> "Pattern":
+        """The pairs in the order `axes`, outermost first, as `numpy.transpose`."""
+        if sorted(axes) != list(range(len(self.pairs))):
+            raise ValueError(
+                f"expected an order of {len(self.pairs)} axes, got {tuple(axes)}"
+            )
+        return Pattern(self.start, tuple(self.pairs[axis] for axis in axes))
+
+    def restrict(self, dim: int, low: int, high: int) -> "Pattern":
+        """
+        The part with `low <= index < high` in pair `dim`.
+
+        Outside of `0 <= low <= high <= num` it raises `ValueError`.
+        """
+        step, num = self.pairs[dim]
+        if not 0 <= low <= high <= num:
+            raise ValueError(f"expected a range within 0..{num}, got {low}..{high}")
+        pairs = list(self.pairs)
+        pairs[dim] = (step, high - low)
+        return Pattern(self.start + step * low, tuple(pairs))
+
+    def normalise(self) -> "Pattern":
+        """
+        The same addresses in the same order with the fewest pairs.
+
+        Unit pairs go, and a pair fuses with its inner neighbour where its step is the
+        neighbour's step times num (dma.md 2.2). An empty pattern becomes one pair
+        (1, 0); its start stays.
+        """
+        return Pattern(self.start, _normalise(self.pairs))
+
+    def contiguous_run(self) -> int:
+        """
+        How many addresses follow each other at step 1 before the first jump.
+
+        The innermost num of the normal form; 1 if its step is not 1, 0 if empty.
+        """
+        pairs = _normalise(self.pairs)
+        return pairs[-1][1] if pairs and pairs[-1][0] == 1 else 1
+
+    def is_injective(self) -> bool:
+        """Whether no address is enumerated twice. Exact."""
+        if not self.count:
+            return True
+        if any(step == 0 and num > 1 for step, num in self.pairs):
+            return False
+        return _is_injective(_spans(self.pairs))
+
+    def covers(self, size: int) -> bool:
+        """
+        Whether the set of addresses is exactly `0 <= address < size`, in any order.
+
+        Repeats are allowed: a permutation is `covers` and `count == size`.
+        """
+        if not self.count or size <= 0:
+            return self.count == 0 and size == 0
+        if self.bounds() != (0, size - 1):
+            return False
+        # Smallest step first, a step beyond one more than everything below leaves a gap.
+        reach = 0
+        for step, most in sorted(_spans(self.pairs)):
+            if step > reach + 1:
+                return False
+            reach += step * most
+        return True
+
+    def overlaps(self, other: "Pattern") -> bool:
+        """Whether the two share an address. Exact, without enumeration."""
+        if not (self.count and other.count):
+            return False
+        (low, high), (other_low, other_high) = self.bounds(), other.bounds()
+        if high < other_low or other_high < low:
+            return False
+        if low == other_low or high == other_high:
+            return True
+        # low + sum(step * index) = other_high - sum(step * index), all steps positive.
+        spans = (*_spans(self.pairs), *_spans(other.pairs))
+        return _is_sum(spans, other_high - low)
+
+    def split(
+        self, max_pairs: int, max_num: int, max_inner: int | None = None
+    ) -> Iterator["Pattern"]:
+        """
+        Patterns within the limits that together are this one, in the same order.
+
+        Each has at most `max_pairs` (at least 1) pairs with nums of at most `max_num`;
+        `max_inner`, if given, is the limit of the innermost num instead (a run is 64 KiB
+        where a count is 16 bits, dma.md 8.7).
+        """
+        inner_limit = max_num if max_inner is None else max_inner
+        if min(max_pairs, max_num, inner_limit) < 1:
+            raise ValueError("expected limits of at least 1")
+        if not self.count:
+            return
+        limits = _Limits(max_pairs, max_num, inner_limit)
+        for offset, pairs in _split(_normalise(self.pairs), limits):
+            yield Pattern(self.start + offset, pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class ChipPattern:
+    """
+    An access to SBUF or PSUM: partitions outermost, then pairs inside each partition.
+
+    `partition_step` counts partitions; `offset` and `pairs` are within one partition, in
+    the unit of the `pitch` that the methods take (the size of one partition of the
+    tensor).
+    """
+
+    partition: int
+    partition_step: int
+    partitions: int
+    offset: int = 0
+    pairs: Pairs = ()
+
+    def flat(self, pitch: int) -> Pattern:
+        """The pattern over a row-major (partition, free) memory of this pitch."""
+        outer = (self.partition_step * pitch, self.partitions)
+        return Pattern(self.partition * pitch + self.offset, (outer, *self.pairs))
+
+    def fits(self, partitions_available: int, pitch: int) -> str | None:
+        """Why the access leaves the tensor, or None if it stays inside."""
+        rows = Pattern(self.partition, ((self.partition_step, self.partitions),))
+        row = Pattern(self.offset, self.pairs)
+        if not (rows.count and row.count):
+            return None
+        for what, part, size in (
+            ("partitions", rows, partitions_available),
+            ("free elements", row, pitch),
+        ):
+            if not part.within(size):
+                low, high = part.bounds()
+                return f"{what} {low}..{high} are outside of 0..{size - 1}"
+        return None
+
+
+class Nest(NamedTuple):
+    """Two patterns walked together: one loop nest, a step of each side per loop."""
+
+    nums: tuple[int, ...]
+    start_a: int
+    steps_a: tuple[int, ...]
+    start_b: int
+    steps_b: tuple[int, ...]
+
+
+def align(a: Pattern, b: Pattern) -> Iterator[Nest]:
+    """
+    Loop nests that together give (k-th address of a, k-th address of b), in order.
+
+    One nest where the two shapes have a common refinement, otherwise the largest ones
+    that do, one after the other. In a nest no loop has one iteration, and no two
+    neighbours could be one loop on both sides. Different counts raise `ValueError`.
+    """
+    if a.count != b.count:
+        raise ValueError(f"expected equal counts, got {a.count} and {b.count}")
+    pairs_a, pairs_b = _normalise(a.pairs), _normalise(b.pairs)
+    position = 0
+    while position < a.count:
+        start_a, blocks_a = _blocks_at(pairs_a, position)
+        start_b, blocks_b = _blocks_at(pairs_b, position)
+        length, loops = max(
+            (
+                found
+                for block_a in blocks_a
+                for block_b in blocks_b
+                if (found := _common_nest(block_a, block_b))
+            ),
+            key=lambda found: found[0],
+        )
+        nums, steps_a, steps_b = zip(*loops, strict=True) if loops else ((), (), ())
+        yield Nest(nums, a.start + start_a, steps_a, b.start + start_b, steps_b)
+        position += length
+
+
+@lru_cache(maxsize=4096)
+def _normalise(pairs: Pairs) -> Pairs:
+    fused: list[tuple[int, int]] = []
+    for step, num in reversed(pairs):
+        if num == 0:
+            return ((1, 0),)
+        if num == 1:
+            continue
+        if fused and step == fused[-1][0] * fused[-1][1]:
+            fused[-1] = (fused[-1][0], fused[-1][1] * num)
+        else:
+            fused.append((step, num))
+    return tuple(reversed(fused))
+
+
+def _blocks_at(pairs: Pairs, position: int) -> tuple[int, list[Pairs]]:
+    """
+    The address at `position` of the walk, and the boxes that start there.
+
+    A box is the rest of one pair with everything inside of it, which takes that the
+    walk stands at the beginning of everything inside.
+    """
+    offset = 0
+    blocks: list[Pairs] = [] if pairs else [()]
+    aligned = True
+    for depth in reversed(range(len(pairs))):
+        step, num = pairs[depth]
+        position, index = divmod(position, num)
+        offset += step * index
+        if aligned:
+            blocks.append(((step, num - index), *pairs[depth + 1 :]))
+        aligned = aligned and index == 0
+    return offset, blocks
+
+
+Loops = list[tuple[int, int, int]]
+"""(num, step of a, step of b), outermost first."""
+
+
+def _common_nest(a: Pairs, b: Pairs) -> tuple[int, Loops] | None:
+    """The longest common beginning of two boxes that is one nest, and its length."""
+    if not a or not b:
+        return 1, []
+    inner_a, inner_b = prod(num for _, num in a[1:]), prod(num for _, num in b[1:])
+    unit = lcm(inner_a, inner_b)
+    length = min(inner_a * a[0][1], inner_b * b[0][1]) // unit * unit
+    if not length:
+        return None
+    left_a = _without_units(((a[0][0], length // inner_a), *a[1:]))
+    left_b = _without_units(((b[0][0], length // inner_b), *b[1:]))
+    loops: Loops = []
+    while left_a and left_b:
+        (step_a, num_a), (step_b, num_b) = left_a.pop(), left_b.pop()
+        num = min(num_a, num_b)
+        if num_a % num or num_b % num:
+            return None
+        loops.append((num, step_a, step_b))
+        if num_a > num:
+            left_a.append((step_a * num, num_a // num))
+        if num_b > num:
+            left_b.append((step_b * num, num_b // num))
+    return length, loops[::-1]
+
+
+def _without_units(pairs: Pairs) -> list[tuple[int, int]]:
+    return [pair for pair in pairs if pair[1] != 1]
+
+
+class _Limits(NamedTuple):
+    pairs: int
+    num: int
+    inner: int
+
+
+def _split(pairs: Pairs, limits: _Limits) -> Iterator[tuple[int, Pairs]]:
+    """(offset, pairs within the limits) in order; factor first, peel last."""
+    last = len(pairs) - 1
+    spare = limits.pairs - len(pairs)
+    for depth, (step, num) in enumerate(pairs):
+        limit = limits.inner if depth == last else limits.num
+        if num > limit:
+            break
+    else:
+        if spare >= 0:
+            yield 0, pairs
+        else:
+            yield from _repeat(*pairs[0], _split(pairs[1:], limits))
+        return
+    inside = pairs[depth + 1 :]
+    factor = _factor(num, limit, limits.num, depth == last) if spare > 0 else None
+    if factor:
+        refined = ((step * factor, num // factor), (step, factor))
+        yield from _split((*pairs[:depth], *refined, *inside), limits)
+    elif depth or spare < 0:
+        yield from _repeat(*pairs[0], _split(pairs[1:], limits))
+    else:
+        full, rest = divmod(num, limit)
+        chunk = ((step, limit), *inside)
+        if spare > 0 and full > 1:
+            yield from _split(((step * limit, full), *chunk), limits)
+        else:
+            yield from _repeat(step * limit, full, _split(chunk, limits))
+        tail = ((step, rest), *inside) if rest > 1 else inside
+        for offset, piece in _split(tail, limits) if rest else ():
+            yield step * limit * full + offset, piece
+
+
+def _repeat(
+    step: int, num: int, pieces: Iterator[tuple[int, Pairs]]
+) -> Iterator[tuple[int, Pairs]]:
+    found = list(pieces)
+    for index in range(num):
+        for offset, pairs in found:
+            yield step * index + offset, pairs
+
+
+@lru_cache(maxsize=1024)
+def _factor(num: int, limit: int, outer_limit: int, innermost: bool) -> int | None:
+    """
+    The largest divisor of `num` up to `limit` that leaves at most `outer_limit`.
+
+    An innermost run is not cut below half of its limit: short runs cost more than a
+    second pattern.
+    """
+    most = min(outer_limit, 2 * num // limit) if innermost else outer_limit
+    for quotient in range(-(-num // limit), most + 1):
+        if num % quotient == 0:
+            return num // quotient
+    return None
+
+
+# Overlap and injectivity are one question, a bounded linear Diophantine equation: is
+# there an index with sum(step * index) = target? A span is (step, most): step > 0 and
+# 0 <= index <= most.
+
+Spans = tuple[tuple[int, int], ...]
+
+_ROUNDS = 8
+
+
+def _spans(pairs: Pairs) -> Spans:
+    """The pairs seen from the lowest address; a zero step adds no address."""
+    return tuple((abs(step), num - 1) for step, num in pairs if step and num > 1)
+
+
+@lru_cache(maxsize=4096)
+def _is_sum(spans: Spans, target: int) -> bool:
+    reduced = _reduce(spans, target)
+    return reduced if isinstance(reduced, bool) else _has_lattice_point(*reduced)
+
+
+@lru_cache(maxsize=4096)
+def _is_injective(spans: Spans) -> bool:
+    """
+    Whether no two indices have the same sum.
+
+    Their difference is an index in -most..most with sum 0. Its first entry that is not
+    zero can be taken positive: one question for each place of that entry.
+    """
+    spans = tuple(sorted(spans, reverse=True))
+    for place, (step, most) in enumerate(spans):
+        rest = spans[place + 1 :]
+        target = sum(step * most for step, most in rest) - step
+        doubled = ((step, 2 * most) for step, most in rest)
+        if _is_sum(((step, most - 1), *doubled), target):
+            return False
+    return True
+
+
+def _reduce(spans: Spans, target: int) -> tuple[Spans, int] | bool:
+    """
+    The answer, or a smaller equation with the same answer and no common divisor.
+
+    The equations of real tiles end here. Bounds can shrink by one a round for ever, so
+    the rounds are few.
+    """
+    rounds = 0
+    while True:
+        spans = _fuse_spans(spans)
+        if not 0 <= target <= sum(step * most for step, most in spans):
+            return False
+        divisor = gcd(*(step for step, _ in spans))
+        if target % (divisor or 1):
+            return False
+        if len(spans) <= 1:
+            return True
+        spans = tuple((step // divisor, most) for step, most in spans)
+        target //= divisor
+        before, rounds = spans, rounds + 1
+        for place in range(len(spans) if rounds <= _ROUNDS else 0):
+            narrowed = _narrow(spans, place, target)
+            if narrowed is None:
+                return False
+            spans, target = narrowed
+        if spans == before:
+            return spans, target
+
+
+def _narrow(spans: Spans, place: int, target: int) -> tuple[Spans, int] | None:
+    """Keep the indices of one span that bounds and the gcd of the others allow."""
+    step, most = spans[place]
+    others = (*spans[:place], *spans[place + 1 :])
+    room = sum(other * other_most for other, other_most in others)
+    divisor = gcd(*(other for other, _ in others))
+    common = gcd(step, divisor)
+    if target % common:
+        return None
+    # step * index = target modulo divisor, where common divides all three.
+    modulus = divisor // common
+    residue = target // common * pow(step // common, -1, modulus)
+    low = max(0, -((room - target) // step))
+    low += (residue - low) % modulus
+    high = min(most, target // step)
+    if low > high:
+        return None
+    kept = (step * modulus, (high - low) // modulus)
+    return (*spans[:place], kept, *spans[place + 1 :]), target - step * low
+
+
+def _fuse_spans(spans: Spans) -> Spans:
+    """The same set of sums with fewer spans, smallest step first."""
+    fused: list[tuple[int, int]] = []
+    for step, most in sorted(spans):
+        if not most:
+            continue
+        for position, (inner, inner_most) in enumerate(fused):
+            factor, rest = divmod(step, inner)
+            if not rest and factor <= inner_most + 1:
+                fused[position] = (inner, inner_most + factor * most)
+                break
+        else:
+            fused.append((step, most))
+    return tuple(fused)
+
+
+# What is left of an equation (three or more steps, pairwise without structure) is a
+# question about lattice points in a box, answered as Lenstra does: with a reduced basis
+# of the solutions of sum(step * index) = 0 the last coordinate has few values, or the
+# box is so wide that the first ones tried, from the middle, already hit.
+
+Vector = list[int]
+
+
+def _has_lattice_point(spans: Spans, target: int) -> bool:
+    """Whether the equation, whose steps have no common divisor, has a solution."""
+    # Coordinates are scaled to make the box nearly a cube; the last one is the sum.
+    longest = max(most for _, most in spans)
+    scales = [64 * longest // most for _, most in spans]
+    box = [scale * most for scale, (_, most) in zip(scales, spans, strict=True)]
+    weight = 2 ** len(spans) * sum(box) * max(step for step, _ in spans)
+    basis: list[Vector] = []
+    for place, (step, _) in enumerate(spans):
+        unit = [0] * len(spans) + [step * weight]
+        unit[place] = scales[place]
+        basis.append(unit)
+    duals, sizes = _reduce_basis(basis)
+    one = basis.pop()
+    times = target * weight // one.pop()
+    point = [times * entry for entry in one]
+    levels: list[_Level] = []
+    for vector, dual, size in zip(basis, duals, sizes[1:]):
+        low = sum(min(0, entry * side) for entry, side in zip(dual, box))
+        high = sum(max(0, entry * side) for entry, side in zip(dual, box))
+        levels.append(_Level(vector[:-1], dual[:-1], size, low, high))
+    return _enumerate(levels, point, box)
+
+
+class _Level(NamedTuple):
+    """A basis vector, and the bounds of its coordinate once those after it are set."""
+
+    vector: Vector
+    dual: Vector
+    size: int
+    low: int
+    high: int
+
+
+def _enumerate(levels: list[_Level], point: Vector, box: Vector) -> bool:
+    """Whether adding multiples of the basis brings `point` into the box."""
+    level = levels[-1]
+    at = sum(x * y for x, y in zip(level.dual, point, strict=True))
+    low = -((at - level.low) // level.size)
+    high = (level.high - at) // level.size
+    if len(levels) == 1:
+        for entry, start, side in zip(level.vector, point, box, strict=True):
+            if entry < 0:
+                entry, start = -entry, side - start
+            if entry:
+                low = max(low, -(start // entry))
+                high = min(high, (side - start) // entry)
+            elif not 0 <= start <= side:
+                return False
+        return low <= high
+    index = (low + high) // 2
+    for distance in range(1, high - low + 2):
+        moved = [x + index * y for x, y in zip(point, level.vector, strict=True)]
+        if _enumerate(levels[:-1], moved, box):
+            return True
+        index += distance if distance % 2 else -distance
+    return False
+
+
+def _reduce_basis(basis: list[Vector]) -> tuple[list[Vector], list[int]]:
+    """
+    LLL-reduce in place, in integers (Cohen, A Course in Computational ANT, 2.6.7).
+
+    Returns the Gram-Schmidt vectors, each times its entry in the second result, the
+    determinants of the leading Gram matrices (1 for none).
+    """
+    count = len(basis)
+    sizes = [1] * (count + 1)
+    ratios = [[0] * count for _ in basis]
+    for row in range(count):
+        for column in range(row + 1):
+            value = sum(x * y for x, y in zip(basis[row], basis[column], strict=True))
+            for k in range(column):
+                value = sizes[k + 1] * value - ratios[row][k] * ratios[column][k]
+                value //= sizes[k]
+            ratios[row][column] = value
+        sizes[row + 1] = ratios[row][row]
+
+    def shorten(row: int, by: int) -> None:
+        times = (2 * ratios[row][by] + sizes[by + 1]) // (2 * sizes[by + 1])
+        if times:
+            pairs = zip(basis[row], basis[by], strict=True)
+            basis[row] = [x - times * y for x, y in pairs]
+            ratios[row][by] -= times * sizes[by + 1]
+            for k in range(by):
+                ratios[row][k] -= times * ratios[by][k]
+
+    def swap(row: int) -> None:
+        above = row - 1
+        basis[above], basis[row] = basis[row], basis[above]
+        for k in range(above):
+            ratios[above][k], ratios[row][k] = ratios[row][k], ratios[above][k]
+        ratio, old = ratios[row][above], sizes[row]
+        new = (sizes[above] * sizes[row + 1] + ratio * ratio) // old
+        for k in range(row + 1, count):
+            kept = ratios[k][row]
+            ratios[k][row] = (sizes[row + 1] * ratios[k][above] - ratio * kept) // old
+            ratios[k][above] = (new * kept + ratio * ratios[k][row]) // sizes[row + 1]
+        sizes[row] = new
+
+    row = 1
+    while row < count:
+        shorten(row, row - 1)
+        ratio = ratios[row][row - 1]
+        if 4 * (sizes[row + 1] * sizes[row - 1] + ratio * ratio) < 3 * sizes[row] ** 2:
+            swap(row)
+            row = max(1, row - 1)
+            continue
+        for by in range(row - 2, -1, -1):
+            shorten(row, by)
+        row += 1
+    duals: list[Vector] = []
+    for row in range(count):
+        dual = basis[row]
+        for k in range(row):
+            pairs = zip(dual, duals[k], strict=True)
+            ratio = ratios[row][k]
+            dual = [(sizes[k + 1] * x - ratio * y) // sizes[k] for x, y in pairs]
+        duals.append(dual)
+    return duals, sizes

@@ -1,0 +1,486 @@
+"""
+The base of all instructions: operands with accesses, predicates, one text form.
+
+A subclass is its row: `OUTS` and `INS` name its tensor operands (declared in that
+order with `operand_def` or `opt_operand_def`), properties are its fields, methods
+marked with `@gate` its rules. Loop indices are one trailing variadic operand.
+
+    penguin.tensor_tensor @I3 add %u <- %t[0, 0][1 x 44, 1 x 512], %s {engine = DVE}
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    OptOperandDef,
+    opt_prop_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.arch import Arch, get_arch
+from xdsl_neuron.dialects.gate import gate, gates_of
+from xdsl_neuron.dialects.neuron import (
+    Access,
+    AccessesAttr,
+    EdgesAttr,
+    PredicatesAttr,
+    TargetAttr,
+    TensorType,
+    whole,
+)
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import Space
+from xdsl_neuron.mask import clip
+
+MAX_DIMS = 5
+"""Dimensions of a hardware access pattern: partition and four free (nki.md 4.2)."""
+
+_ENUMERATED_ITERATIONS = 1024
+
+_MEMO = "_operands_being_verified"
+"""Where an instruction keeps its operands while its gates run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One tensor operand of an instruction: its value and what is touched of it."""
+
+    name: str
+    value: SSAValue
+    type: TensorType
+    access: Access
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the access, partitions first on chip."""
+        return self.access.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The element type the access sees."""
+        return self.access.dtype or self.type.dtype
+
+    @property
+    def space(self) -> Space:
+        """The memory space."""
+        return self.type.space
+
+    @property
+    def partitions(self) -> int:
+        """Partitions touched; 1 in HBM."""
+        return self.access.pairs[0][1] if self.space.on_chip else 1
+
+    @property
+    def free_count(self) -> int:
+        """Elements per partition; all elements in HBM."""
+        pairs = self.access.pairs
+        return prod(num for _, num in (pairs[1:] if self.space.on_chip else pairs))
+
+    @property
+    def pitch(self) -> int:
+        """Elements of the seen type in one partition; the whole tensor in HBM."""
+        spec = self.type.data
+        return spec.bytes_per_partition // self.dtype.bytes
+
+    @property
+    def label(self) -> str:
+        """The operand's name as messages show it."""
+        return self.value.name_hint or self.name
+
+    def __str__(self) -> str:
+        return f"{self.label}: {self.dtype.ir_name}{list(self.shape)} in {self.space}"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the text form needs to know of an instruction's class."""
+
+    names: tuple[str, ...]
+    outs: int
+    optional: frozenset[str]
+    fields: dict[str, type[Attribute] | None]
+
+
+RESERVED = frozenset(
+    {"accesses", "predicates", "inst_name", "operandSegmentSizes"},
+)
+"""Properties with a place of their own in the text form."""
+
+
+class Instruction(IRDLOperation):
+    """An instruction on tensors."""
+
+    OUTS: ClassVar[tuple[str, ...]] = ()
+    INS: ClassVar[tuple[str, ...]] = ()
+    HEADER: ClassVar[tuple[str, ...]] = ()
+    """Enumeration properties written bare after the operation's name."""
+
+    indices = var_operand_def(IndexType)
+    accesses = opt_prop_def(AccessesAttr)
+    predicates = opt_prop_def(PredicatesAttr)
+    inst_name = opt_prop_def(StringAttr)
+    after = opt_prop_def(EdgesAttr)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    @classmethod
+    @lru_cache(maxsize=None)
+    def layout(cls) -> Layout:
+        """Operand names and fields, read once from the class."""
+        from xdsl_neuron.dialects.instruction_text import field_class
+
+        definition = cls.get_irdl_definition()
+        names = (*cls.OUTS, *cls.INS)
+        optional = frozenset(
+            name
+            for name, operand in definition.operands
+            if isinstance(operand, OptOperandDef)
+        )
+        fields = {
+            name: field_class(prop.constr)
+            for name, prop in definition.properties.items()
+            if name not in RESERVED
+        }
+        return Layout(names, len(cls.OUTS), optional, fields)
+
+    @classmethod
+    def make(
+        cls,
+        operands: Sequence[SSAValue | None],
+        properties: dict[str, Attribute],
+        accesses: Sequence[Access | None] = (),
+        indices: Sequence[SSAValue] = (),
+    ) -> Self:
+        """
+        Builds the instruction without IRDL's checks.
+
+        `operands` follow `OUTS` and `INS`, None where an optional one is absent;
+        `accesses` likewise (None: the whole tensor; absent: all whole).
+        """
+        layout = cls.layout()
+        present = [value for value in operands if value is not None]
+        if any(access is not None for access in accesses):
+            properties["accesses"] = AccessesAttr(tuple(accesses))
+        if layout.optional:
+            from xdsl_neuron.dialects.instruction_text import segment_sizes
+
+            sizes = [0 if value is None else 1 for value in operands]
+            properties["operandSegmentSizes"] = segment_sizes((*sizes, len(indices)))
+        return cls.create(operands=[*present, *indices], properties=properties)
+
+    def segments(self) -> tuple[tuple[int, ...], int]:
+        """For each declared operand 1 or 0, and the number of present ones."""
+        layout = self.layout()
+        if not layout.optional:
+            return (1,) * len(layout.names), len(layout.names)
+        from xdsl_neuron.dialects.instruction_text import segment_values
+
+        sizes = segment_values(self)[:-1]
+        return sizes, sum(sizes)
+
+    def data_values(self) -> dict[str, SSAValue]:
+        """The present tensor operands by name."""
+        sizes, _ = self.segments()
+        values = iter(self._operands)
+        return {
+            name: next(values)
+            for name, size in zip(self.layout().names, sizes, strict=True)
+            if size
+        }
+
+    def loop_indices(self) -> Sequence[SSAValue]:
+        """The trailing loop index operands."""
+        return self._operands[self.segments()[1] :]
+
+    def data(self) -> dict[str, Operand]:
+        """The present tensor operands by name, each with its access."""
+        found = self.__dict__.get(_MEMO)
+        return self._read_data() if found is None else found
+
+    def _read_data(self) -> dict[str, Operand]:
+        names = self.layout().names
+        sizes, _ = self.segments()
+        given = self.properties.get("accesses")
+        accesses = (
+            given.data if isinstance(given, AccessesAttr) else (None,) * len(names)
+        )
+        values = iter(self._operands)
+        found: dict[str, Operand] = {}
+        for name, size, access in zip(names, sizes, accesses, strict=True):
+            if not size:
+                continue
+            value = next(values)
+            kind = value.type
+            assert isinstance(kind, TensorType)
+            if access is None:
+                access = whole(kind.shape, kind.space.on_chip)
+            found[name] = Operand(name, value, kind, access)
+        return found
+
+    def operand_named(self, name: str) -> Operand:
+        """One tensor operand; `KeyError` where it is absent."""
+        return self.data()[name]
+
+    @classmethod
+    def out_names(cls) -> tuple[str, ...]:
+        """Names of the operands that are written."""
+        return cls.OUTS
+
+    def lane_dims(self, data: dict[str, Operand]) -> dict[str, tuple[int, ...]]:
+        """
+        For each operand, the lane each of its dimensions runs along (-1: none).
+
+        The default is elementwise: lanes are the dimensions of the first output, an
+        operand dimension of extent 1 is broadcast.
+        """
+        lanes = self.lane_shape(data)
+        found: dict[str, tuple[int, ...]] = {}
+        for name, operand in data.items():
+            if len(operand.shape) != len(lanes):
+                found[name] = (-1,) * len(operand.shape)
+                continue
+            found[name] = tuple(
+                lane if extent == lanes[lane] else -1
+                for lane, extent in enumerate(operand.shape)
+            )
+        return found
+
+    def lane_shape(self, data: dict[str, Operand]) -> tuple[int, ...]:
+        """The extents predicates range over; by default the first output's."""
+        return data[self.OUTS[0]].shape
+
+    def masks(self) -> tuple[Affine, ...]:
+        """The predicates, none where the instruction has no mask."""
+        found = self.properties.get("predicates")
+        return found.data if isinstance(found, PredicatesAttr) else ()
+
+    def verify_(self) -> None:
+        """Checks the common rules, then every gate of the class, in order."""
+        self._check_structure()
+        self.__dict__[_MEMO] = self._read_data()
+        try:
+            for name in _gate_names(type(self)):
+                getattr(self, name)()
+        finally:
+            del self.__dict__[_MEMO]
+
+    def _check_structure(self) -> None:
+        given = self.properties.get("accesses")
+        names = self.layout().names
+        if isinstance(given, AccessesAttr) and len(given.data) != len(names):
+            raise VerifyException(
+                f"has {len(given.data)} accesses, expected one for each of "
+                f"{', '.join(names)}"
+            )
+        sizes, present = self.segments()
+        values = self._operands
+        if len(sizes) != len(names) or len(values) < present:
+            raise VerifyException("operand segments do not match the operands")
+        for value in values[:present]:
+            if not isinstance(value.type, TensorType):
+                raise VerifyException(f"operand has type {value.type}, not a tensor")
+        positions = self._positions()
+        if positions and max(positions) >= len(values) - present:
+            raise VerifyException(
+                f"an access or predicate uses loop index d{max(positions)}, but the "
+                f"operation has {len(values) - present} index operands"
+            )
+
+    def _positions(self) -> set[int]:
+        found: set[int] = set()
+        accesses = self.properties.get("accesses")
+        if isinstance(accesses, AccessesAttr):
+            for access in accesses.data:
+                if access is not None:
+                    found |= access.positions
+        for predicate in self.masks():
+            found |= predicate.positions
+        return found
+
+    @gate(
+        "Out-of-bound access for tensor `...` on dimension ... index range ... "
+        "exceed dimension size of ...",
+        "penguin.md 4.4",
+    )
+    def access_bounds(self) -> None:
+        """Every access lies in its tensor, in every iteration of static loops."""
+        if "accesses" not in self.properties:
+            return
+        data = self.data()
+        ranges = [index_range(value) for value in self.loop_indices()]
+        for given in data.values():
+            self._check_access(given)
+            operand = self.reachable(given)
+            problem = _out_of_bounds(operand, [_inclusive(r) for r in ranges])
+            if problem and self.masks():
+                problem = self._masked_problem(given, data, ranges)
+            if problem:
+                raise VerifyException(problem)
+
+    def reachable(self, operand: Operand) -> Operand:
+        """The operand with the access whose bounds count (an index widens it)."""
+        return operand
+
+    def _check_access(self, operand: Operand) -> None:
+        access, spec = operand.access, operand.type.data
+        if (access.partition is not None) != spec.space.on_chip:
+            expected = "[partition, offset]" if spec.space.on_chip else "[offset]"
+            raise VerifyException(
+                f"access to {operand.label} in {spec.space} must be written {expected}"
+            )
+        if spec.space.on_chip and not access.pairs:
+            raise VerifyException(f"access to {operand.label} has no partition pair")
+        if access.partition is not None and access.pairs[0][0] < 0:
+            raise VerifyException(
+                f"Negative step in Pattern[0] not supported, got {access.pairs[0][0]} "
+                f"for {operand.label}"
+            )
+        if spec.bytes_per_partition % operand.dtype.bytes:
+            raise VerifyException(
+                f"access to {operand.label} sees {operand.dtype.ir_name} "
+                f"({operand.dtype.bytes} bytes), which does not divide "
+                f"{spec.bytes_per_partition} bytes"
+            )
+
+    def _masked_problem(
+        self,
+        operand: Operand,
+        data: dict[str, Operand],
+        ranges: Sequence[range | None],
+    ) -> str | None:
+        """
+        The first iteration in which the clipped access leaves its tensor.
+
+        Beyond a bounded number of iterations the plan's check decides, which sees
+        each iteration anyway.
+        """
+        known = [r for r in ranges if r is not None]
+        if len(known) != len(ranges):
+            return None
+        if prod(len(r) for r in known) > _ENUMERATED_ITERATIONS:
+            return None
+        lanes = self.lane_dims(data)[operand.name]
+        shape = self.lane_shape(data)
+        for indices in product(*known):
+            box = clip(self.masks(), shape, indices)
+            if box is None:
+                continue
+            sub = tuple(
+                box.ranges[lane] if lane >= 0 else (0, extent)
+                for lane, extent in zip(lanes, operand.shape, strict=True)
+            )
+            access = operand.access.bound(indices).restricted(sub)
+            clipped = Operand(operand.name, operand.value, operand.type, access)
+            problem = _out_of_bounds(self.reachable(clipped), ())
+            if problem:
+                return problem
+        return None
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Reads the text form."""
+        from xdsl_neuron.dialects.instruction_text import parse_instruction
+
+        return parse_instruction(cls, parser)
+
+    def print(self, printer: Printer) -> None:
+        """Writes the text form."""
+        from xdsl_neuron.dialects.instruction_text import print_instruction
+
+        print_instruction(self, printer)
+
+
+@lru_cache(maxsize=None)
+def _gate_names(operation: type[Instruction]) -> tuple[str, ...]:
+    return tuple(found.name for found in gates_of(operation))
+
+
+def index_range(value: SSAValue) -> range | None:
+    """The values of a loop index, None where the loop's bounds are not static."""
+    if not isinstance(value, BlockArgument):
+        return None
+    loop = value.block.parent_op()
+    bounds = getattr(loop, "static_range", None)
+    if not callable(bounds):
+        return None
+    found = bounds()
+    return found if isinstance(found, range) else None
+
+
+def _inclusive(values: range | None) -> tuple[int, int] | None:
+    if values is None:
+        return None
+    if not values:
+        return (0, 0)
+    return (min(values[0], values[-1]), max(values[0], values[-1]))
+
+
+def _out_of_bounds(
+    operand: Operand, indices: Sequence[tuple[int, int] | None]
+) -> str | None:
+    """Why the access leaves its tensor, with the documented literal first."""
+    for dim, low, high, size in _extents(operand, indices):
+        if low < 0 or high >= size:
+            return (
+                f"Out-of-bound access for tensor `{operand.label}` on dimension {dim} "
+                f"index range [{low}, {high}] exceed dimension size of {size}"
+            )
+    return None
+
+
+def _extents(
+    operand: Operand, indices: Sequence[tuple[int, int] | None]
+) -> Iterator[tuple[str, int, int, int]]:
+    """(dimension, lowest, highest, size) where the loop indices are known."""
+    access = operand.access
+    free = access.pairs
+    if access.partition is not None:
+        bounds = _bounds(access.partition, indices)
+        if bounds is not None:
+            step, num = access.pairs[0]
+            yield "0", bounds[0], bounds[1] + step * (num - 1), operand.type.shape[0]
+        free = access.pairs[1:]
+    bounds = _bounds(access.offset, indices)
+    if bounds is not None:
+        low = bounds[0] + sum(min(0, step * (num - 1)) for step, num in free)
+        high = bounds[1] + sum(max(0, step * (num - 1)) for step, num in free)
+        name = "1 (flattened)" if access.partition is not None else "0 (flattened)"
+        yield name, low, high, operand.pitch
+
+
+def _bounds(
+    expression: Affine, indices: Sequence[tuple[int, int] | None]
+) -> tuple[int, int] | None:
+    if expression.is_constant:
+        return expression.constant, expression.constant
+    known: list[tuple[int, int]] = []
+    for position, bounds in enumerate(indices):
+        if bounds is None and position in expression.positions:
+            return None
+        known.append(bounds or (0, 0))
+    return expression.bounds(known)
+
+
+def target_of(operation: Operation) -> Arch | None:
+    """The generation named by the nearest enclosing module, None where none is."""
+    parent: Operation | None = operation
+    while parent is not None:
+        if isinstance(parent, ModuleOp):
+            target = parent.attributes.get("neuron.target")
+            if isinstance(target, TargetAttr):
+                return get_arch(target.data)
+        parent = parent.parent_op()
+    return None

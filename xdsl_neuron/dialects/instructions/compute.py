@@ -1,0 +1,165 @@
+"""The base of instructions that run on a compute engine, and the rules they share."""
+
+from typing import ClassVar
+
+from xdsl.irdl import prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instruction import (
+    MAX_DIMS,
+    Instruction,
+    Operand,
+    index_range,
+    target_of,
+)
+from xdsl_neuron.dialects.neuron import EngineAttr
+from xdsl_neuron.isa import Engine, Space
+
+
+class ComputeInstruction(Instruction):
+    """
+    An instruction of the tensor, vector, scalar or GpSIMD engine.
+
+    `ENGINES` are the engines that can run it; `Unassigned` leaves the choice to the
+    compiler.
+    """
+
+    ENGINES: ClassVar[tuple[Engine, ...]] = (Engine.DVE,)
+
+    engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.UNASSIGNED))
+
+    @gate('predicate "validEngines"', "bir.md 7.2 code 400")
+    def engine_set(self) -> None:
+        """The engine is one that can run the instruction."""
+        engine = self.engine.data
+        if engine is not Engine.UNASSIGNED and engine not in self.ENGINES:
+            raise VerifyException(
+                f"runs on engine {engine}, expected one of "
+                f"{', '.join(allowed.value for allowed in self.ENGINES)} or Unassigned"
+            )
+
+    @gate(
+        "Expected operand '...' of '...' to be in address space '...', "
+        "but got a ... instead.",
+        "penguin.md 5",
+    )
+    def operands_on_chip(self) -> None:
+        """Compute engines reach SBUF and PSUM only."""
+        for operand in self.data().values():
+            if not operand.space.on_chip:
+                self.wrong_space(operand, "sbuf or psum")
+
+    def wrong_space(self, operand: Operand, expected: str) -> None:
+        """Raises the address-space error for `operand`."""
+        raise VerifyException(
+            f"Expected operand '{operand.name}' of '{self.name}' to be in address "
+            f"space '{expected}', but got a {operand.space} instead."
+        )
+
+    @gate("Pool cannot read or write PSUM", "nki.md 4.2")
+    def pool_without_psum(self) -> None:
+        """GpSIMD has no port to PSUM."""
+        if self.engine.data is not Engine.POOL:
+            return
+        for operand in self.data().values():
+            if operand.space is Space.PSUM:
+                raise VerifyException(
+                    f"Pool cannot read or write PSUM, but '{operand.name}' is "
+                    f"{operand}; use the vector engine or copy to SBUF first"
+                )
+
+    @gate("... exceed max supported number of dimension ...", "nki.md 4.2")
+    def rank_limit(self) -> None:
+        """A partition and at most four free dimensions, after fusing."""
+        for operand in self.data().values():
+            free = operand.access.pairs[1:]
+            if len(free) < MAX_DIMS:
+                continue
+            dims = fused_rank(free)
+            if dims > MAX_DIMS - 1:
+                raise VerifyException(
+                    f"access to '{operand.name}' has {dims} free dimensions, exceed "
+                    f"max supported number of dimension {MAX_DIMS - 1}"
+                )
+
+    @gate("Access pattern starts at partition ...", "nki.md 4.2")
+    def partition_start(self) -> None:
+        """An access starts on a partition its width allows."""
+        arch = target_of(self)
+        if arch is None:
+            return
+        for operand in self.data().values():
+            start = operand.access.partition
+            if start is None:
+                continue
+            for value in self._start_values(operand):
+                problem = arch.partition_start_error(value, operand.partitions)
+                if problem:
+                    raise VerifyException(
+                        f"access to '{operand.name}' ({operand}): {problem}"
+                    )
+
+    def _start_values(self, operand: Operand) -> list[int]:
+        start = operand.access.partition
+        assert start is not None
+        if start.is_constant:
+            return [start.constant]
+        (position, *others) = start.positions
+        values = index_range(self.loop_indices()[position])
+        if others or values is None:
+            return []
+        indices = [0] * (position + 1)
+        found: set[int] = set()
+        for value in values[:256]:
+            indices[position] = value
+            found.add(start.evaluate(indices))
+        return sorted(found)
+
+    def check_elementwise(self, *names: str) -> None:
+        """Same partitions and elements per partition, or one broadcast element."""
+        data = self.data()
+        first = data[self.OUTS[0]]
+        for name in names:
+            operand = data.get(name)
+            if operand is None:
+                continue
+            if operand.partitions != first.partitions:
+                raise VerifyException(
+                    f"number of partitions mismatch in parameters ({first.name}: "
+                    f"{first.partitions}, {name}: {operand.partitions})"
+                )
+            if operand.free_count != first.free_count:
+                raise VerifyException(
+                    f"tile shape mismatch, expected '{list(first.shape)}' of "
+                    f"'{first.name}', got {list(operand.shape)} for '{name}'"
+                )
+
+    def check_per_partition_scalar(self, *names: str) -> None:
+        """Operands that hold one element per partition of the first output."""
+        data = self.data()
+        first = data[self.OUTS[0]]
+        for name in names:
+            operand = data.get(name)
+            if operand is None:
+                continue
+            if operand.free_count != 1 or operand.partitions != first.partitions:
+                raise VerifyException(
+                    f"'{name}' must hold one element for each of "
+                    f"{first.partitions} partitions, got {operand}"
+                )
+
+
+def fused_rank(pairs: tuple[tuple[int, int], ...]) -> int:
+    """Dimensions left when unit dims are dropped and contiguous ones fused."""
+    rank = 0
+    inner: tuple[int, int] | None = None
+    for step, num in reversed(pairs):
+        if num == 1:
+            continue
+        if inner is not None and step == inner[0] * inner[1]:
+            inner = (inner[0], inner[1] * num)
+            continue
+        inner = (step, num)
+        rank += 1
+    return rank

@@ -1,0 +1,361 @@
+"""Instructions of the DMA engines: copies between HBM and SBUF, direct and indirect."""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.irdl import operand_def, opt_prop_def, prop_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.neuron import (
+    Access,
+    AluOpAttr,
+    DgeTypeAttr,
+    OobModeAttr,
+    QosClassAttr,
+    TensorType,
+)
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import AluOp, DgeType, OobMode, QosClass, Space
+
+INDEX_DTYPES = (DType.UINT32, DType.INT32)
+TENSOR_BYTES_MAX = 1 << 32
+
+
+class DmaInstruction(Instruction):
+    """An instruction of the DMA engines, with its quality-of-service request."""
+
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src",)
+
+    dma_qos = prop_def(
+        QosClassAttr, default_value=QosClassAttr(QosClass.UNASSIGNED)
+    )
+
+    @gate(
+        "Expected operand '...' of '...' to be in address space '...', "
+        "but got a ... instead.",
+        "penguin.md 5; nki.md 4.2",
+    )
+    def dma_spaces(self) -> None:
+        """The DMA engines reach HBM and SBUF."""
+        for operand in self.data().values():
+            self._check_space(operand, (Space.HBM, Space.SBUF))
+
+    def _check_space(self, operand: Operand, allowed: tuple[Space, ...]) -> None:
+        if operand.space not in allowed:
+            raise VerifyException(
+                f"Expected operand '{operand.name}' of '{self.name}' to be in address "
+                f"space '{' or '.join(allowed)}', but got a {operand.space} instead."
+                + ("; copy it to SBUF first" if operand.space is Space.PSUM else "")
+            )
+
+    @gate("DMA instruction must read and write same number of elements", "dma.md 9.8")
+    def equal_counts(self) -> None:
+        """Both sides have the same number of elements."""
+        data = self.data()
+        dst, src = data["dst"], data["src"]
+        if dst.access.count != src.access.count:
+            raise VerifyException(
+                "DMA instruction must read and write same number of elements, got "
+                f"{dst.access.count} ({dst}) and {src.access.count} ({src})"
+            )
+
+    @gate(
+        "Tensor size must be < 4GB, but it is {actual} bytes", "dma.md 9.4 BIR156"
+    )
+    def tensor_size(self) -> None:
+        """A descriptor addresses tensors below 4 GiB."""
+        for operand in self.data().values():
+            spec = operand.type.data
+            size = spec.size * spec.dtype.bytes
+            if size >= TENSOR_BYTES_MAX:
+                raise VerifyException(
+                    f"Tensor size must be < 4GB, but it is {size} bytes "
+                    f"({operand.label})"
+                )
+
+    @gate("packed dtypes may be moved but not cast", "nki.md 5.1")
+    def packed_not_cast(self) -> None:
+        """A packed container goes to the same type only."""
+        data = self.data()
+        dst, src = data["dst"].dtype, data["src"].dtype
+        if dst is not src and (dst.is_packed or src.is_packed):
+            raise VerifyException(
+                f"DMA may move but not cast packed types, got {src.nki_name} to "
+                f"{dst.nki_name}"
+            )
+
+    @gate("source and destination overlap partly", "DESIGN.md 7b", "our choice")
+    def no_partial_overlap(self) -> None:
+        """Both sides on one tensor are the same pattern or apart."""
+        data = self.data()
+        dst, src = data["dst"], data["src"]
+        if dst.value is not src.value or dst.access == src.access:
+            return
+        if not (_is_static(dst.access) and _is_static(src.access)):
+            return
+        if dst.dtype.bytes != src.dtype.bytes:
+            return
+        if dst.access.flat(dst.pitch).overlaps(src.access.flat(src.pitch)):
+            raise VerifyException(
+                f"source and destination overlap partly in {dst.label}: {src.access} "
+                f"and {dst.access}; copy through a temporary"
+            )
+
+
+def _is_static(access: Access) -> bool:
+    return not access.positions
+
+
+class Load(DmaInstruction):
+    """Copies from HBM into SBUF, cast through fp32 where the types differ."""
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+
+    @gate("Expected SB <-> DRAM or PSUM <-> SB, but got {src} -> {dst}",
+          "dma.md 9.4 MLO001")
+    def load_direction(self) -> None:
+        """From HBM to SBUF."""
+        data = self.data()
+        dst, src = data["dst"].space, data["src"].space
+        if (src, dst) != (Space.HBM, Space.SBUF):
+            raise VerifyException(
+                f"Expected SB <-> DRAM or PSUM <-> SB, but got {src} -> {dst}; a load "
+                "goes from hbm to sbuf"
+            )
+
+
+class Save(DmaInstruction):
+    """Copies from SBUF into HBM, cast through fp32 where the types differ."""
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    rmw_op = opt_prop_def(AluOpAttr)
+
+    @gate("Expected SB <-> DRAM or PSUM <-> SB, but got {src} -> {dst}",
+          "dma.md 9.4 MLO001")
+    def save_direction(self) -> None:
+        """From SBUF to HBM."""
+        data = self.data()
+        dst, src = data["dst"].space, data["src"].space
+        if (src, dst) != (Space.SBUF, Space.HBM):
+            raise VerifyException(
+                f"Expected SB <-> DRAM or PSUM <-> SB, but got {src} -> {dst}; a store "
+                "goes from sbuf to hbm"
+            )
+
+    @gate("atomic_rmw `op` param only supports 'add' operation currently. "
+          "An unsupported op=...", "penguin.md 5")
+    def store_reduce_op(self) -> None:
+        """Only add accumulates in memory."""
+        check_add_only(self.rmw_op)
+
+
+def check_add_only(op: AluOpAttr | None) -> None:
+    """A read-modify-write adds."""
+    if op is not None and op.data not in (AluOp.ADD, AluOp.BYPASS):
+        raise VerifyException(
+            "scatter op can only support bypass or add for now, got "
+            f"{op.data}; use add, or no rmw_op to overwrite"
+        )
+
+
+class Copy(DmaInstruction):
+    """Copies between any of HBM and SBUF."""
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    dge = prop_def(DgeTypeAttr, default_value=DgeTypeAttr(DgeType.UNASSIGNED))
+    rmw_op = opt_prop_def(AluOpAttr)
+    oob = prop_def(OobModeAttr, default_value=OobModeAttr(OobMode.ERROR))
+
+    @gate(
+        "oob_mode.skip is not supported for direct memory access. Only oob_mode.error "
+        "is allowed (got ...)",
+        "penguin.md 6.1",
+    )
+    def direct_bounds(self) -> None:
+        """A direct access has no index that could be out of bounds."""
+        if self.oob.data is OobMode.SKIP:
+            raise VerifyException(
+                "oob_mode.skip is not supported for direct memory access. Only "
+                "oob_mode.error is allowed (got oob_mode.skip)"
+            )
+
+    @gate("scatter op can only support bypass or add for now", "penguin.md 6.1")
+    def copy_reduce_op(self) -> None:
+        """Only add accumulates in memory."""
+        check_add_only(self.rmw_op)
+
+    @gate("hwdge refuses casts", "nki.md 4.4")
+    def hardware_dge_cast(self) -> None:
+        """The hardware descriptor generator cannot cast."""
+        data = self.data()
+        dst, src = data["dst"].dtype, data["src"].dtype
+        if self.dge.data is DgeType.HWDGE and dst is not src:
+            raise VerifyException(
+                f"HWDGE DMA needs equal dtypes, got {src.nki_name} to {dst.nki_name}; "
+                "leave dge_mode open or use swdge"
+            )
+
+
+class IndirectInstruction(DmaInstruction):
+    """
+    A DMA whose HBM side picks rows by an index tensor in SBUF.
+
+    Along dimension `indirect_dim` of the HBM access, position k is replaced by
+    `index[k]`: the element's offset is `offset + step * index[k]` plus the other
+    dimensions. `max_index` bounds the index; beyond it `oob` decides. An index of -1
+    is skipped (bir.md 6.3).
+    """
+
+    INDEXED: ClassVar[str]
+    """Name of the operand in HBM."""
+
+    indirect_dim = prop_def(IntegerAttr, default_value=IntegerAttr(0, i64))
+    max_index = prop_def(IntegerAttr)
+    oob = prop_def(OobModeAttr, default_value=OobModeAttr(OobMode.ERROR))
+    dge = prop_def(DgeTypeAttr, default_value=DgeTypeAttr(DgeType.UNASSIGNED))
+
+    @property
+    def axis(self) -> int:
+        """The indexed dimension of the HBM access."""
+        return self.indirect_dim.value.data
+
+    @property
+    def limit(self) -> int:
+        """Indices are below this."""
+        return self.max_index.value.data
+
+    def lane_dims(self, data: dict[str, Operand]) -> dict[str, tuple[int, ...]]:
+        """Elementwise; the index runs along the indexed dimension's lane."""
+        found = super().lane_dims(data)
+        index = data["index"].shape
+        found["index"] = (self.axis, *(-1 for _ in index[1:]))
+        return found
+
+    def reachable(self, operand: Operand) -> Operand:
+        """The access that covers every row the index can name."""
+        if operand.name != self.INDEXED:
+            return operand
+        pairs = list(operand.access.pairs)
+        if not 0 <= self.axis < len(pairs):
+            return operand
+        step, _ = pairs[self.axis]
+        pairs[self.axis] = (step, self.limit)
+        access = Access(operand.access.offset, tuple(pairs), None, operand.access.dtype)
+        return Operand(operand.name, operand.value, operand.type, access)
+
+    @gate(
+        "Indirect indexing on free dimension not supported, must be partition "
+        "dimension or block dimension.",
+        "penguin.md 4.3",
+    )
+    def indexed_dimension(self) -> None:
+        """The indexed dimension is the first, which runs along partitions."""
+        data = self.data()
+        if self.axis != 0 or not data[self.INDEXED].access.pairs:
+            raise VerifyException(
+                "Indirect indexing on free dimension not supported, must be partition "
+                f"dimension or block dimension. Got dimension {self.axis}"
+            )
+        if data[self.INDEXED].space is not Space.HBM:
+            raise VerifyException(
+                f"the indexed operand '{self.INDEXED}' must be in hbm, got "
+                f"{data[self.INDEXED]}"
+            )
+
+    @gate("DynamicAPINFO::IndirectDimMaxIndex must be > 0", "dma.md 9.6 BIR030")
+    def positive_limit(self) -> None:
+        """At least one row can be named."""
+        if self.limit <= 0:
+            raise VerifyException(
+                f"DynamicAPINFO::IndirectDimMaxIndex must be > 0, got {self.limit}"
+            )
+
+    @gate("Indirect indices tile must be on SBUF.", "penguin.md 4.3")
+    def index_tile(self) -> None:
+        """The index is 32-bit integers in SBUF, one for each row."""
+        data = self.data()
+        index = data["index"]
+        if index.space is not Space.SBUF:
+            raise VerifyException(
+                f"Indirect indices tile must be on SBUF. Got {index}"
+            )
+        if index.dtype not in INDEX_DTYPES:
+            names = ", ".join(dtype.nki_name for dtype in INDEX_DTYPES)
+            raise VerifyException(
+                f"Unsupported dtype '{index.dtype.nki_name}' of 'index', expected one "
+                f"of the following dtypes: {names}"
+            )
+        rows = data[self.INDEXED].access.pairs[self.axis][1]
+        if index.access.count != rows:
+            raise VerifyException(
+                "GenericIndirectLoad/Save must have 1 element per partition for "
+                f"IndexAP: {rows} rows, {index.access.count} indices"
+            )
+
+
+class IndirectLoad(IndirectInstruction):
+    """Gathers rows of an HBM tensor into SBUF."""
+
+    INS: ClassVar = ("src", "index")
+    INDEXED: ClassVar = "src"
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    index = operand_def(TensorType)
+
+    @gate("gather destination in SBUF", "dma.md 9.6 BIR231")
+    def gather_direction(self) -> None:
+        """Rows land in SBUF."""
+        dst = self.data()["dst"]
+        if dst.space is not Space.SBUF:
+            raise VerifyException(
+                "Non-indirect tensor `dst` of Vector DGE DMACopy must have "
+                f"MemoryType::SB, but it has MemoryType::{dst.space}"
+            )
+
+
+class IndirectSave(IndirectInstruction):
+    """Scatters rows from SBUF into an HBM tensor; the last of equal indices wins."""
+
+    INS: ClassVar = ("src", "index")
+    INDEXED: ClassVar = "dst"
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    index = operand_def(TensorType)
+
+    @gate("scatter source in SBUF", "dma.md 9.6 BIR231")
+    def scatter_direction(self) -> None:
+        """Rows come from SBUF."""
+        src = self.data()["src"]
+        if src.space is not Space.SBUF:
+            raise VerifyException(
+                "Non-indirect tensor `src` of Vector DGE DMACopy must have "
+                f"MemoryType::SB, but it has MemoryType::{src.space}"
+            )
+
+
+class IndirectAccumulate(IndirectSave):
+    """Adds rows from SBUF to rows of an HBM tensor, in index order."""
+
+    op = prop_def(AluOpAttr, default_value=AluOpAttr(AluOp.ADD))
+
+    @gate("scatter op can only support bypass or add for now", "penguin.md 6.1")
+    def scatter_op(self) -> None:
+        """Only add accumulates in memory."""
+        check_add_only(self.op)
+
+    @gate("scatter add cannot have other modes except for error", "penguin.md 6.1")
+    def scatter_bounds(self) -> None:
+        """An accumulating scatter does not skip."""
+        if self.oob.data is not OobMode.ERROR:
+            raise VerifyException(
+                "scatter add cannot have other modes except for error, got "
+                f"oob_mode.{self.oob.data}"
+            )

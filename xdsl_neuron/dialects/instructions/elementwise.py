@@ -1,0 +1,392 @@
+"""Instructions that work on each element by itself, whatever the level."""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    opt_operand_def,
+    opt_prop_def,
+    operand_def,
+    prop_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instruction import target_of
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.neuron import (
+    ActivationFunctionAttr,
+    AffineAttr,
+    AluOpAttr,
+    ImmediateAttr,
+    TensorType,
+)
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import ActivationFunction, AluOp, Engine, Space
+
+INT32 = (DType.INT32, DType.UINT32)
+NATIVE_INT32_OPS = (AluOp.ADD, AluOp.SUBTRACT, AluOp.MULT)
+
+
+class TensorTensor(ComputeInstruction):
+    """`dst = lhs op rhs`, element by element; fp32 inside unless `op` is bitwise."""
+
+    ENGINES: ClassVar = (Engine.DVE, Engine.POOL)
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("lhs", "rhs")
+    HEADER: ClassVar = ("op",)
+
+    dst = operand_def(TensorType)
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    op = prop_def(AluOpAttr)
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """Both inputs have the output's elements."""
+        self.check_elementwise("lhs", "rhs")
+
+    @gate("both inputs cannot be PSUM", "penguin.md 7")
+    def one_psum_input(self) -> None:
+        """One PSUM read port serves the vector engine."""
+        data = self.data()
+        if data["lhs"].space is Space.PSUM and data["rhs"].space is Space.PSUM:
+            raise VerifyException(
+                "both inputs cannot be PSUM; copy one to SBUF with tensor_copy first"
+            )
+
+    @gate("... expected one of the following dtypes: ...", "penguin.md 5")
+    def bitvec_dtypes(self) -> None:
+        """Bitwise operations take and give integers of one width."""
+        if self.op.data.is_bitvec:
+            check_integers(self, "dst", "lhs", "rhs")
+
+    @property
+    def native_int32(self) -> bool:
+        """
+        Whether GpSIMD's 32-bit integer ALU runs it (no fp32 cast, wraps).
+
+        Chosen when the engine is open, all three are 32-bit integers and none is in
+        PSUM (penguin.md 2.2).
+        """
+        data = self.data().values()
+        return (
+            self.engine.data in (Engine.UNASSIGNED, Engine.POOL)
+            and self.op.data in NATIVE_INT32_OPS
+            and all(o.dtype in INT32 and o.space is Space.SBUF for o in data)
+        )
+
+
+def check_integers(instruction: ComputeInstruction, *names: str) -> None:
+    """Operands of a bitwise operation are integers."""
+    data = instruction.data()
+    for name in names:
+        operand = data.get(name)
+        if operand is not None and not operand.dtype.is_integer:
+            integers = ", ".join(d.nki_name for d in DType if d.is_integer)
+            raise VerifyException(
+                f"Unsupported dtype '{operand.dtype.nki_name}' of '{name}' in a bitwise "
+                f"operation, expected one of the following dtypes: {integers}"
+            )
+
+
+class TensorScalar(ComputeInstruction):
+    """
+    `dst = (src op0 scalar0) op1 scalar1`; `reverse` swaps an operation's sides.
+
+    A scalar is an immediate (`imm0`) or one element per partition (`scalar0`).
+    """
+
+    ENGINES: ClassVar = (Engine.DVE, Engine.ACTIVATION, Engine.POOL)
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src", "scalar0", "scalar1")
+    HEADER: ClassVar = ("op0",)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    scalar0 = opt_operand_def(TensorType)
+    scalar1 = opt_operand_def(TensorType)
+    op0 = prop_def(AluOpAttr)
+    imm0 = opt_prop_def(ImmediateAttr)
+    reverse0 = opt_prop_def(UnitAttr)
+    op1 = opt_prop_def(AluOpAttr)
+    imm1 = opt_prop_def(ImmediateAttr)
+    reverse1 = opt_prop_def(UnitAttr)
+
+    @gate("Engine for tensor_scalar can only be Scalar or Vector or GpSIMD or Unknown.",
+          "penguin.md 7")
+    def engine_set(self) -> None:
+        """The engines with a tensor-scalar datapath."""
+        engine = self.engine.data
+        if engine not in (*self.ENGINES, Engine.UNASSIGNED):
+            raise VerifyException(
+                "Engine for tensor_scalar can only be Scalar or Vector or GpSIMD or "
+                f"Unknown. Got {engine}"
+            )
+
+    @gate("operand1 and op1 input arguments must be both provided or both None.",
+          "penguin.md 7")
+    def scalars_given(self) -> None:
+        """Each operation has exactly one scalar."""
+        data = self.data()
+        if ("scalar0" in data) == (self.imm0 is not None):
+            raise VerifyException("op0 takes exactly one of scalar0 and imm0")
+        second = ("scalar1" in data) + (self.imm1 is not None)
+        if second != (self.op1 is not None):
+            raise VerifyException(
+                "operand1 and op1 input arguments must be both provided or both None."
+            )
+
+    @gate("... must be both bitvec or both arithmetic operators.", "penguin.md 7")
+    def one_family(self) -> None:
+        """The two operations are of one family; bitwise ones take integers."""
+        first = self.op0.data
+        second = None if self.op1 is None else self.op1.data
+        if second is not None and first.is_bitvec != second.is_bitvec:
+            raise VerifyException(
+                f"op0={first} and op1={second} must be both bitvec or both arithmetic "
+                "operators."
+            )
+        if first.is_bitvec:
+            check_integers(self, "dst", "src", "scalar0", "scalar1")
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def scalar_shapes(self) -> None:
+        """The input has the output's elements, a vector one per partition."""
+        self.check_elementwise("src")
+        self.check_per_partition_scalar("scalar0", "scalar1")
+
+    @gate("Scalar engine combos (multiply,add),(multiply,None),(add,None)",
+          "penguin.md 7")
+    def scalar_engine_operations(self) -> None:
+        """What the scalar engine's datapath computes."""
+        if self.engine.data is not Engine.ACTIVATION:
+            return
+        pair = (self.op0.data, None if self.op1 is None else self.op1.data)
+        legal = ((AluOp.MULT, AluOp.ADD), (AluOp.MULT, None), (AluOp.ADD, None))
+        if pair not in legal:
+            raise VerifyException(
+                f"op0={pair[0]}, op1={pair[1]} is not supported on engine Activation, "
+                "expected (mult, add), (mult, None) or (add, None)"
+            )
+
+
+class Activation(ComputeInstruction):
+    """`dst = func(src * scale + bias)` in fp32 on the scalar engine."""
+
+    ENGINES: ClassVar = (Engine.ACTIVATION,)
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src", "bias", "scale")
+    HEADER: ClassVar = ("func",)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    scale = opt_operand_def(TensorType)
+    func = prop_def(ActivationFunctionAttr)
+    scale_imm = opt_prop_def(ImmediateAttr)
+    bias_imm = opt_prop_def(ImmediateAttr)
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def activation_shapes(self) -> None:
+        """The input has the output's elements."""
+        self.check_elementwise("src")
+
+    @gate("'bias' param of '...' must be a vector of type float32, float16, or "
+          "bfloat16, got '...'", "penguin.md 5")
+    def bias_vector(self) -> None:
+        """The bias is one element per partition, of a type the engine adds."""
+        bias = self.data().get("bias")
+        if bias is None:
+            return
+        self.check_per_partition_scalar("bias")
+        if bias.dtype not in (DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16):
+            raise VerifyException(
+                f"'bias' param of '{self.name}' must be a vector of type float32, "
+                f"float16, or bfloat16, got '{bias.dtype.nki_name}'"
+            )
+
+    @gate("'scale' param of '...' must be a scalar or vector of type float32, "
+          "got '...'", "penguin.md 5")
+    def scale_vector(self) -> None:
+        """The scale is fp32: an immediate or one element per partition."""
+        scale = self.data().get("scale")
+        if scale is None:
+            return
+        self.check_per_partition_scalar("scale")
+        if scale.dtype is not DType.FLOAT32:
+            raise VerifyException(
+                f"'scale' param of '{self.name}' must be a scalar or vector of type "
+                f"float32, got '{scale.dtype.nki_name}'"
+            )
+
+    @gate("...reciprocal must have bias=None for trn1.", "penguin.md 7")
+    def reciprocal_bias(self) -> None:
+        """Gen2's reciprocal table has no bias input."""
+        arch = target_of(self)
+        if (
+            arch is not None
+            and arch.level <= 20
+            and self.func.data is ActivationFunction.RECIPROCAL
+            and ("bias" in self.data_values() or self.bias_imm is not None)
+        ):
+            raise VerifyException("reciprocal must have bias=None for trn1.")
+
+
+class Reciprocal(ComputeInstruction):
+    """`dst = 1 / src` in fp32 on the vector engine."""
+
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src",)
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """The input has the output's elements."""
+        self.check_elementwise("src")
+
+
+class TensorCopy(ComputeInstruction):
+    """`dst = src` on chip, cast where the element types differ."""
+
+    ENGINES: ClassVar = (Engine.DVE, Engine.ACTIVATION, Engine.POOL)
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src",)
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """The input has the output's elements."""
+        self.check_elementwise("src")
+
+
+class Memset(ComputeInstruction):
+    """Fills `dst` with a constant of its element type."""
+
+    ENGINES: ClassVar = (Engine.DVE, Engine.POOL)
+    OUTS: ClassVar = ("dst",)
+
+    dst = operand_def(TensorType)
+    value = prop_def(ImmediateAttr)
+
+    @gate("Memset engine can only be Vector or GpSIMD or Unknown.", "penguin.md 6.1")
+    def engine_set(self) -> None:
+        """The engines with a fill datapath; there is none in the DMA engines."""
+        engine = self.engine.data
+        if engine not in (*self.ENGINES, Engine.UNASSIGNED):
+            raise VerifyException(
+                "Memset engine can only be Vector or GpSIMD or Unknown. Got "
+                f"{engine}: use DVE, Pool or Unassigned"
+            )
+
+    @gate("x4 dtypes: only 0", "nki.md 1.1 memset")
+    def packed_zero(self) -> None:
+        """A packed container has no constant but zero."""
+        dst = self.data()["dst"]
+        if dst.dtype.is_packed and self.value.value != 0:
+            raise VerifyException(
+                f"memset of packed {dst.dtype.nki_name} takes only 0, got "
+                f"{self.value.data}"
+            )
+
+
+
+class Iota(ComputeInstruction):
+    """`dst[lane] = value(loop indices, lanes)`: int32 arithmetic, then a cast."""
+
+    ENGINES: ClassVar = (Engine.POOL, Engine.DVE)
+    OUTS: ClassVar = ("dst",)
+
+    dst = operand_def(TensorType)
+    value = prop_def(AffineAttr)
+
+    @gate("SBUF only", "nki.md 1.1 iota")
+    def iota_in_sbuf(self) -> None:
+        """GpSIMD generates indices into SBUF."""
+        dst = self.data()["dst"]
+        if dst.space is not Space.SBUF:
+            self.wrong_space(dst, "sbuf")
+
+
+class TensorCopyPredicated(ComputeInstruction):
+    """`dst = src` where `predicate` is not 0 (is 0 with `reverse`); else unchanged."""
+
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("predicate", "src")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    dst = operand_def(TensorType)
+    predicate = operand_def(TensorType)
+    src = opt_operand_def(TensorType)
+    imm = opt_prop_def(ImmediateAttr)
+    reverse = opt_prop_def(UnitAttr)
+
+    @gate("`predicate` must be a boolean or integer tile", "penguin.md 7")
+    def integer_predicate(self) -> None:
+        """The predicate is read as an integer."""
+        predicate = self.data()["predicate"]
+        if not predicate.dtype.is_integer:
+            raise VerifyException(
+                "`predicate` must be a boolean or integer tile, got "
+                f"{predicate.dtype.nki_name}"
+            )
+
+    @gate("`src` and `dst` must have the same dtype", "penguin.md 7")
+    def same_dtype(self) -> None:
+        """A predicated copy moves bits."""
+        data = self.data()
+        src = data.get("src")
+        if (src is None) == (self.imm is None):
+            raise VerifyException("takes exactly one of src and imm")
+        if src is not None and src.dtype is not data["dst"].dtype:
+            raise VerifyException(
+                f"`src` and `dst` must have the same dtype, got {src.dtype.nki_name} "
+                f"and {data['dst'].dtype.nki_name}"
+            )
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """All operands have the output's elements."""
+        self.check_elementwise("src", "predicate")
+
+
+class Select(ComputeInstruction):
+    """`dst = on_true` where `predicate` is not 0, else `on_false`."""
+
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("predicate", "on_true", "on_false")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    dst = operand_def(TensorType)
+    predicate = operand_def(TensorType)
+    on_true = opt_operand_def(TensorType)
+    on_false = opt_operand_def(TensorType)
+    true_imm = opt_prop_def(ImmediateAttr)
+    false_imm = opt_prop_def(ImmediateAttr)
+
+    @gate("each branch a tensor or a broadcast immediate", "bir.md 6.5 Select")
+    def branches_given(self) -> None:
+        """Each branch is given once."""
+        data = self.data()
+        for name, immediate in (
+            ("on_true", self.true_imm),
+            ("on_false", self.false_imm),
+        ):
+            if (name in data) == (immediate is not None):
+                raise VerifyException(f"takes {name} as one tensor or one immediate")
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """All operands have the output's elements."""
+        self.check_elementwise("predicate", "on_true", "on_false")

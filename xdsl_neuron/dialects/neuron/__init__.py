@@ -1,0 +1,103 @@
+"""
+The `neuron` dialect: types and attributes shared by `penguin`, `bir` and `dma`.
+
+It has no operations. A module names its target with `neuron.target` and the version
+of the format with `neuron.version`.
+"""
+
+from typing import Final
+
+from xdsl.ir import Dialect
+
+from xdsl_neuron.dialects.neuron.access import Access, Pair, whole
+from xdsl_neuron.dialects.neuron.attributes import (
+    AccessesAttr,
+    AccumulateCommandAttr,
+    ActivationFunctionAttr,
+    AffineAttr,
+    AluOpAttr,
+    CopyModeAttr,
+    DgeTypeAttr,
+    DTypeAttr,
+    EdgesAttr,
+    EngineAttr,
+    ImmediateAttr,
+    LoopKindAttr,
+    MatmulAccumulateAttr,
+    OobModeAttr,
+    PredicatesAttr,
+    QosClassAttr,
+    TargetAttr,
+    TensorKindAttr,
+    TextAttribute,
+    TransposeOpAttr,
+)
+from xdsl_neuron.dialects.neuron.types import (
+    PARTITIONS,
+    RegisterType,
+    TensorSpec,
+    TensorType,
+)
+
+FORMAT_VERSION: Final = 1
+"""Version of the textual format, the module attribute `neuron.version`."""
+
+Neuron = Dialect(
+    "neuron",
+    [],
+    [
+        AccessesAttr,
+        AccumulateCommandAttr,
+        ActivationFunctionAttr,
+        AffineAttr,
+        AluOpAttr,
+        CopyModeAttr,
+        DTypeAttr,
+        DgeTypeAttr,
+        EdgesAttr,
+        EngineAttr,
+        ImmediateAttr,
+        LoopKindAttr,
+        MatmulAccumulateAttr,
+        OobModeAttr,
+        PredicatesAttr,
+        QosClassAttr,
+        RegisterType,
+        TargetAttr,
+        TensorKindAttr,
+        TensorType,
+        TransposeOpAttr,
+    ],
+)
+
+__all__ = [
+    "FORMAT_VERSION",
+    "PARTITIONS",
+    "Access",
+    "AccessesAttr",
+    "AccumulateCommandAttr",
+    "ActivationFunctionAttr",
+    "AffineAttr",
+    "AluOpAttr",
+    "CopyModeAttr",
+    "DTypeAttr",
+    "DgeTypeAttr",
+    "EdgesAttr",
+    "EngineAttr",
+    "ImmediateAttr",
+    "LoopKindAttr",
+    "MatmulAccumulateAttr",
+    "Neuron",
+    "OobModeAttr",
+    "Pair",
+    "PredicatesAttr",
+    "QosClassAttr",
+    "RegisterType",
+    "TargetAttr",
+    "TensorKindAttr",
+    "TensorSpec",
+    "TensorType",
+    "TextAttribute",
+    "TransposeOpAttr",
+    "whole",
+]

@@ -1,0 +1,197 @@
+"""
+The `penguin` dialect: what the tracer builds from a kernel.
+
+Functions, rolled loops and buffers in a memory space, and instructions that read and
+write them through access patterns. What an instruction is and which rules it keeps
+stands in `dialects.instructions`; here it gets its name.
+"""
+
+from xdsl.ir import Dialect
+from xdsl.irdl import irdl_op_definition
+
+from xdsl_neuron.dialects import structure
+from xdsl_neuron.dialects.instructions import dma, elementwise, matrix, reduction
+
+
+@irdl_op_definition
+class FuncOp(structure.Function):
+    """A traced kernel."""
+
+    name = "penguin.func"
+
+
+@irdl_op_definition
+class ReturnOp(structure.Return):
+    """Ends a kernel and names its outputs."""
+
+    name = "penguin.return"
+
+
+@irdl_op_definition
+class ForOp(structure.For):
+    """A rolled loop."""
+
+    name = "penguin.for"
+
+
+@irdl_op_definition
+class AllocOp(structure.Alloc):
+    """A tile or an HBM tensor, fresh each time it executes."""
+
+    name = "penguin.alloc"
+
+
+@irdl_op_definition
+class SBAtomLoadOp(dma.Load):
+    """`nl.load`: HBM to SBUF."""
+
+    name = "penguin.sb_atom_load"
+
+
+@irdl_op_definition
+class SBAtomStoreOp(dma.Save):
+    """`nl.store`: SBUF to HBM."""
+
+    name = "penguin.sb_atom_store"
+
+
+@irdl_op_definition
+class DMACopyOp(dma.Copy):
+    """`nisa.dma_copy`, direct on both sides."""
+
+    name = "penguin.dma_copy"
+
+
+@irdl_op_definition
+class NeuronIndirectLoadOp(dma.IndirectLoad):
+    """Gather by an index tile."""
+
+    name = "penguin.neuron_indirect_load"
+
+
+@irdl_op_definition
+class NeuronIndirectSaveOp(dma.IndirectSave):
+    """Scatter by an index tile."""
+
+    name = "penguin.neuron_indirect_save"
+
+
+@irdl_op_definition
+class NeuronIndirectRMWOp(dma.IndirectAccumulate):
+    """Scatter-add by an index tile."""
+
+    name = "penguin.neuron_indirect_rmw"
+
+
+@irdl_op_definition
+class TensorTensorOp(elementwise.TensorTensor):
+    """`nisa.tensor_tensor`."""
+
+    name = "penguin.tensor_tensor"
+
+
+@irdl_op_definition
+class TensorScalarPtrOp(elementwise.TensorScalar):
+    """`nisa.tensor_scalar`."""
+
+    name = "penguin.tensor_scalar_ptr"
+
+
+@irdl_op_definition
+class ActivationOp(elementwise.Activation):
+    """`nisa.activation`."""
+
+    name = "penguin.activation"
+
+
+@irdl_op_definition
+class ReciprocalOp(elementwise.Reciprocal):
+    """`nisa.reciprocal`."""
+
+    name = "penguin.reciprocal"
+
+
+@irdl_op_definition
+class TensorCopyOp(elementwise.TensorCopy):
+    """`nisa.tensor_copy`."""
+
+    name = "penguin.tensor_copy"
+
+
+@irdl_op_definition
+class MemsetOp(elementwise.Memset):
+    """`nisa.memset`."""
+
+    name = "penguin.memset"
+
+
+@irdl_op_definition
+class IndexValueOp(elementwise.Iota):
+    """`nisa.iota`."""
+
+    name = "penguin.index_value"
+
+
+@irdl_op_definition
+class TensorCopyPredicatedOp(elementwise.TensorCopyPredicated):
+    """`nisa.tensor_copy_predicated`."""
+
+    name = "penguin.tensor_copy_predicated"
+
+
+@irdl_op_definition
+class TensorSelectOp(elementwise.Select):
+    """`nl.where`."""
+
+    name = "penguin.tensor_select"
+
+
+@irdl_op_definition
+class MatMulOp(matrix.Matmul):
+    """`nisa.nc_matmul`."""
+
+    name = "penguin.matmul"
+
+
+@irdl_op_definition
+class TransposeOp(matrix.Transpose):
+    """`nisa.nc_transpose`."""
+
+    name = "penguin.transpose"
+
+
+@irdl_op_definition
+class TensorReduceOp(reduction.TensorReduce):
+    """`nisa.tensor_reduce`."""
+
+    name = "penguin.tensor_reduce"
+
+
+Penguin = Dialect(
+    "penguin",
+    [
+        FuncOp,
+        ReturnOp,
+        ForOp,
+        AllocOp,
+        SBAtomLoadOp,
+        SBAtomStoreOp,
+        DMACopyOp,
+        NeuronIndirectLoadOp,
+        NeuronIndirectSaveOp,
+        NeuronIndirectRMWOp,
+        TensorTensorOp,
+        TensorScalarPtrOp,
+        ActivationOp,
+        ReciprocalOp,
+        TensorCopyOp,
+        MemsetOp,
+        IndexValueOp,
+        TensorCopyPredicatedOp,
+        TensorSelectOp,
+        MatMulOp,
+        TransposeOp,
+        TensorReduceOp,
+    ],
+    [],
+)

@@ -1,0 +1,224 @@
+"""
+Operations on raw integer patterns, and GpSIMD's wrapping 32-bit arithmetic.
+
+A bit operation does not cast (penguin.md 2.2). Tensors that differ in width are
+extended, each by its own signedness, to the widest of operands and destination; a
+shift, a `not` and an operation with a scalar work at the width of their tensor, and
+their result is extended or cut to the destination.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from ..dtypes import DType
+from ..isa import AluOp
+from .kernel import Array, Kernel, Scalar
+from .rules import Rule
+
+Function: TypeAlias = Callable[..., Any]
+Lift: TypeAlias = Callable[[Array], Array]
+
+
+def _bitwise_not(a: Array, b: Scalar, out: Array | None = None) -> Array:
+    return np.invert(a, out=out)
+
+
+_FUNCTIONS: Final[dict[AluOp, Function]] = {
+    AluOp.BITWISE_NOT: _bitwise_not,
+    AluOp.ARITH_SHIFT_LEFT: np.left_shift,
+    AluOp.ARITH_SHIFT_RIGHT: np.right_shift,
+    AluOp.BITWISE_AND: np.bitwise_and,
+    AluOp.BITWISE_OR: np.bitwise_or,
+    AluOp.BITWISE_XOR: np.bitwise_xor,
+    AluOp.LOGICAL_SHIFT_LEFT: np.left_shift,
+    AluOp.LOGICAL_SHIFT_RIGHT: np.right_shift,
+    AluOp.MOD_INT: np.remainder,
+}
+
+_ARITH_SHIFTS: Final = frozenset({AluOp.ARITH_SHIFT_LEFT, AluOp.ARITH_SHIFT_RIGHT})
+_LOGICAL_SHIFTS: Final = frozenset(
+    {AluOp.LOGICAL_SHIFT_LEFT, AluOp.LOGICAL_SHIFT_RIGHT}
+)
+_AT_LEFT_WIDTH: Final = _ARITH_SHIFTS | _LOGICAL_SHIFTS | {AluOp.BITWISE_NOT}
+_NATIVE: Final[dict[AluOp, Function]] = {
+    AluOp.ADD: np.add,
+    AluOp.SUBTRACT: np.subtract,
+    AluOp.MULT: np.multiply,
+}
+
+
+def pattern_dtype(width_bytes: int, signed: bool = False) -> np.dtype[Any]:
+    """The NumPy integer dtype of raw patterns of this width."""
+    return np.dtype(f"{'i' if signed else 'u'}{width_bytes}")
+
+
+def bit_function(op: AluOp) -> Function:
+    """The integer function f(a, b, out=None) of `op`; `ValueError` if it has none."""
+    function = _FUNCTIONS.get(op)
+    if function is None:
+        raise ValueError(f"'{op}' is not a bit operation")
+    return function
+
+
+def bit_work_dtype(
+    op: AluOp, *sources: DType, dst: DType | None = None
+) -> np.dtype[Any]:
+    """The integer dtype in which `op` works on patterns of `sources`, into `dst`."""
+    if op in _AT_LEFT_WIDTH:
+        sources, dst = sources[:1], None
+    signed = any(dtype.is_integer and dtype.is_signed for dtype in sources)
+    if op in _ARITH_SHIFTS:
+        signed = True
+    elif op in _LOGICAL_SHIFTS:
+        signed = False
+    widths = sources if dst is None else (*sources, dst)
+    return pattern_dtype(max(dtype.bytes for dtype in widths), signed)
+
+
+def lift(src: DType, work: np.dtype[Any]) -> Lift:
+    """Raw patterns of `src` as integers of `work`: a view where the width agrees."""
+    if src.bytes == work.itemsize:
+        return lambda x: x.view(work)
+    raw = pattern_dtype(src.bytes, src.is_integer and src.is_signed)
+    return lambda x: x.view(raw).astype(work)
+
+
+def _lift_scalar(value: Scalar, work: np.dtype[Any]) -> Array:
+    """A Python number, or an array of integers, cut to `work`."""
+    if isinstance(value, np.ndarray):
+        return value.astype(work)
+    pattern = int(value) & ((1 << 8 * work.itemsize) - 1)
+    return np.array(pattern, pattern_dtype(work.itemsize)).view(work)
+
+
+def bit_writer(op: AluOp, work: np.dtype[Any], dst: DType) -> Function:
+    """w(a, b, out): `op` on integers of `work`, into `out` of the storage of `dst`."""
+    function = bit_function(op)
+    if dst.bytes == work.itemsize:
+
+        def write(a: Array, b: Array, out: Array) -> None:
+            function(a, b, out=out.view(work))
+
+        return write
+    raw = pattern_dtype(dst.bytes, work.kind == "i")
+
+    def write_resized(a: Array, b: Array, out: Array) -> None:
+        out.view(raw)[...] = function(a, b).astype(raw)
+
+    return write_resized
+
+
+def bit_tensor_tensor(op: AluOp, dst: DType, a: DType, b: DType) -> Kernel:
+    """Kernel(out, a, b): out = a op b on raw patterns."""
+    work = bit_work_dtype(op, a, b, dst=dst)
+    lift_a, lift_b = lift(a, work), lift(b, work)
+    write = bit_writer(op, work, dst)
+
+    def kernel(out: Array, a: Array, b: Array) -> None:
+        write(lift_a(a), lift_b(b), out)
+
+    return kernel
+
+
+def bit_tensor_scalar(
+    dst: DType,
+    src: DType,
+    op0: AluOp,
+    reverse0: bool,
+    op1: AluOp | None,
+    reverse1: bool,
+) -> Kernel:
+    """
+    Kernel(out, x, s0, s1=None): out = (x op0 s0) op1 s1 at the width of `src`.
+
+    The scalars are Python ints or integer arrays shaped [P, 1, ...].
+    """
+    work0 = bit_work_dtype(op0, src)
+    lift_x = lift(src, work0)
+    if op1 is None:
+        last = _ordered(op0, bit_writer(op0, work0, dst), reverse0)
+
+        def kernel(out: Array, x: Array, s0: Scalar, s1: Scalar | None = None) -> None:
+            last(lift_x(x), _lift_scalar(s0, work0), out)
+
+        return kernel
+    work1 = bit_work_dtype(op1, src)
+    first = _ordered(op0, bit_function(op0), reverse0)
+    second = _ordered(op1, bit_writer(op1, work1, dst), reverse1)
+
+    def two_stages(out: Array, x: Array, s0: Scalar, s1: Scalar) -> None:
+        between = first(lift_x(x), _lift_scalar(s0, work0), None)
+        second(between.view(work1), _lift_scalar(s1, work1), out)
+
+    return two_stages
+
+
+def _ordered(op: AluOp, function: Function, reverse: bool) -> Function:
+    if not reverse or op is AluOp.BITWISE_NOT:
+        return function
+
+    def reversed_function(x: Array, s: Array, out: Array | None) -> Any:
+        return function(s, x, out)
+
+    return reversed_function
+
+
+def native_int32_kernel(op: AluOp, dst: DType, a: DType, b: DType) -> Kernel:
+    """Kernel(out, a, b) of GpSIMD's integer ALU: 32 bits, wrapping, no cast."""
+    function = _NATIVE.get(op)
+    if function is None:
+        raise ValueError(f"'{op}' has no native 32-bit integer form")
+    for dtype in (dst, a, b):
+        if dtype not in (DType.INT32, DType.UINT32):
+            raise ValueError(f"expected int32 or uint32, got {dtype.nki_name}")
+    if dst is a and dst is b:
+
+        def kernel(out: Array, a: Array, b: Array) -> None:
+            function(a, b, out=out)
+
+        return kernel
+
+    def mixed_kernel(out: Array, a: Array, b: Array) -> None:
+        function(a.view(np.uint32), b.view(np.uint32), out=out.view(np.uint32))
+
+    return mixed_kernel
+
+
+RULES: Final = (
+    Rule(
+        "bit operations",
+        "work on raw patterns without a cast: logical shifts on unsigned, arithmetic "
+        "shifts on signed integers",
+        "documented",
+        "penguin.md 2.2, bir.md 6.5",
+    ),
+    Rule(
+        "bit operations on several widths",
+        "tensors are extended by their own signedness to the widest of operands and "
+        "destination; shifts, not, and operations with a scalar work at the width of "
+        "their tensor, and the result is extended or cut to the destination",
+        "our choice",
+        "penguin.md 2.2",
+    ),
+    Rule(
+        "shift amounts",
+        "an amount outside 0 ... width-1 shifts everything out: 0, or -1 for an "
+        "arithmetic right shift of a negative value",
+        "our choice",
+        "bir.md 1.14",
+    ),
+    Rule(
+        "mod_int",
+        "integer remainder with the divisor's sign; by zero it is 0",
+        "our choice",
+        "bir.md 1.14",
+    ),
+    Rule(
+        "native 32-bit integers",
+        "add, subtract and mult of int32 or uint32 tensors on GpSIMD wrap",
+        "documented",
+        "penguin.md 2.2, nki.md 5.2",
+    ),
+)

@@ -1,0 +1,205 @@
+"""Gathers and scatters (bir.md 6.3, nki.md 1.1). Index arrays hold integers."""
+
+from functools import cache
+from typing import Final
+
+import numpy as np
+
+from ..dtypes import DType
+from .casts import copy
+from .kernel import Array, Kernel
+from .movement import dma_accumulate
+from .rules import Rule
+
+# Partitions served by one GpSIMD core.
+_CORE: Final = 16
+
+
+def _signed(index: Array) -> Array:
+    """The indices as one row of int64, so that -1 (skip) and 2^31 are told apart."""
+    return index.reshape(-1).astype(np.int64)
+
+
+def in_bounds(index: Array, rows: int) -> Array:
+    """Which of the indices address one of `rows` rows."""
+    return (index >= 0) & (index < rows)
+
+
+def _check_bounds(index: Array, rows: int) -> None:
+    outside = index[~in_bounds(index, rows)]
+    if outside.size:
+        raise IndexError(f"index {outside[0]} is out of bounds for {rows} rows")
+
+
+@cache
+def gather_rows(dst: DType, src: DType, *, skip: bool = False) -> Kernel:
+    """
+    Kernel(out, table, index): out[i] = table[index[i]].
+
+    out [I..., ...], table [R, ...], index [I...]. An index outside the table leaves its
+    rows of `out` as they are where `skip`, and raises `IndexError` otherwise.
+    """
+    move = copy(dst, src)
+
+    def kernel(out: Array, table: Array, index: Array) -> None:
+        rows = _signed(index)
+        if skip:
+            valid = in_bounds(rows, table.shape[0])
+            if not valid.all():
+                _gather_some(out, table, rows, valid, dst, src)
+                return
+        else:
+            _check_bounds(rows, table.shape[0])
+        move(out, table[rows].reshape(out.shape))
+
+    return kernel
+
+
+def _gather_some(
+    out: Array, table: Array, rows: Array, valid: Array, dst: DType, src: DType
+) -> None:
+    """Gather the valid rows; `out` is [I, ...] with one leading axis per index axis."""
+    gathered = np.empty((rows.size, *table.shape[1:]), out.dtype)
+    copy(dst, src)(gathered, table[np.where(valid, rows, 0)])
+    keep = np.broadcast_to(
+        valid.reshape(-1, *(1,) * (table.ndim - 1)), gathered.shape
+    ).reshape(out.shape)
+    np.copyto(out, gathered.reshape(out.shape), where=keep)
+
+
+@cache
+def scatter_rows(dst: DType, src: DType, *, skip: bool = False) -> Kernel:
+    """
+    Kernel(table, x, index): table[index[i]] = x[i], the last of equal indices wins.
+
+    table [R, ...], x [I..., ...], index [I...]. An index outside the table is skipped
+    where `skip`, and raises `IndexError` otherwise.
+    """
+    move = copy(dst, src)
+
+    def kernel(table: Array, x: Array, index: Array) -> None:
+        rows, values = _pairs(table, x, index, skip)
+        if dst is not src:
+            converted = np.empty(values.shape, table.dtype)
+            move(converted, values)
+            values = converted
+        # NumPy assigns in index order, so the last one stays.
+        table[rows] = values
+
+    return kernel
+
+
+@cache
+def scatter_add_rows(dst: DType, src: DType, *, skip: bool = False) -> Kernel:
+    """
+    Kernel(table, x, index): table[index[i]] += x[i], in index order.
+
+    Each addition is rounded to the table's type before the next, as memory accumulates.
+    Shapes and indices outside the table are as in `scatter_rows`.
+    """
+    accumulate = dma_accumulate(dst, src)
+
+    def kernel(table: Array, x: Array, index: Array) -> None:
+        rows, values = _pairs(table, x, index, skip)
+        for turn in _distinct_turns(rows):
+            some = rows[turn]
+            total = table[some]
+            accumulate(total, values[turn])
+            table[some] = total
+
+    return kernel
+
+
+def _pairs(table: Array, x: Array, index: Array, skip: bool) -> tuple[Array, Array]:
+    """The row numbers [n] that are in the table, and the values [n, ...] for them."""
+    rows = _signed(index)
+    values = x.reshape(rows.size, *table.shape[1:])
+    if np.may_share_memory(values, table):
+        values = values.copy()
+    if not skip:
+        _check_bounds(rows, table.shape[0])
+        return rows, values
+    valid = in_bounds(rows, table.shape[0])
+    return (rows, values) if valid.all() else (rows[valid], values[valid])
+
+
+def _distinct_turns(rows: Array) -> list[Array]:
+    """
+    Positions of `rows` in turns without duplicates: first occurrences, second, ...
+
+    Rows are independent, so taking the turns one after another keeps every row's order.
+    """
+    order = np.argsort(rows, kind="stable")
+    ordered = rows[order]
+    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+    counts = np.diff(np.r_[starts, rows.size])
+    turn = np.arange(rows.size) - np.repeat(starts, counts)
+    return [order[turn == number] for number in range(counts.max(initial=0))]
+
+
+@cache
+def local_gather(elements_per_index: int = 1, valid: int | None = None) -> Kernel:
+    """
+    Kernel(out, x, index): each GpSIMD core gathers in its 16 partitions.
+
+    x [P, N], index [P, I] uint16, out [P, valid * elements_per_index]. A core reads its
+    16 x I indices partition first, and index i names elements_per_index elements from
+    i * elements_per_index on. Raises `IndexError` for an index past the end.
+    """
+
+    def kernel(out: Array, x: Array, index: Array) -> None:
+        partitions = x.shape[0]
+        cores = partitions // _CORE
+        source = x.reshape(cores, _CORE, -1, elements_per_index)
+        wrapped = index.reshape(cores, _CORE, -1).transpose(0, 2, 1)
+        order = wrapped.reshape(cores, -1)[:, :valid].astype(np.int64)
+        _check_bounds(order, source.shape[2])
+        core: Array = np.arange(cores, dtype=np.intp).reshape(-1, 1)
+        gathered = source[core, :, order]  # [cores, valid, 16, elements]
+        out[...] = gathered.transpose(0, 2, 1, 3).reshape(out.shape)
+
+    return kernel
+
+
+@cache
+def nc_n_gather(dst: DType, src: DType) -> Kernel:
+    """
+    Kernel(out, x, index): out[p, i] = x[p, index[p, i]] along the flattened free axes.
+
+    Raises `IndexError` for an index outside the partition's elements.
+    """
+    move = copy(dst, src)
+
+    def kernel(out: Array, x: Array, index: Array) -> None:
+        partitions = x.shape[0]
+        source = x.reshape(partitions, -1)
+        columns = index.reshape(partitions, -1).astype(np.int64)
+        _check_bounds(columns, source.shape[1])
+        gathered = np.take_along_axis(source, columns, axis=1)
+        move(out, gathered.reshape(out.shape))
+
+    return kernel
+
+
+RULES: Final = (
+    Rule(
+        "scatter order",
+        "serial in index order: the last of equal indices wins, and accumulation "
+        "rounds to the table's type at every step",
+        "documented",
+        "bir.md 6.3, 10.3",
+    ),
+    Rule(
+        "indices outside the table",
+        "skipped where asked for, otherwise an error",
+        "documented",
+        "bir.md 6.3",
+    ),
+    Rule(
+        "local_gather",
+        "indices run over the core's 16 partitions first, then along the free axis; "
+        "index i starts at element i * num_elem_per_idx",
+        "inferred",
+        "bir.md 6.3, nki.md 1.1",
+    ),
+)

@@ -1,0 +1,1 @@
+"""The commands: `neuron-opt`, `neuron-trace` and `neuron-run`."""

@@ -1,0 +1,46 @@
+"""
+The `xdsl.universe` plug-in: what any xDSL tool finds once this package is installed.
+
+Only factories, which import when called: discovery costs nothing, and nothing here can
+fail while a tool that merely looks for plug-ins starts up.
+"""
+
+from xdsl.ir import Dialect
+from xdsl.universe import Universe
+
+from xdsl_neuron.passes import get_all_passes
+
+
+def get_neuron() -> Dialect:
+    from xdsl_neuron.dialects.neuron import Neuron
+
+    return Neuron
+
+
+def get_penguin() -> Dialect:
+    from xdsl_neuron.dialects.penguin import Penguin
+
+    return Penguin
+
+
+def get_bir() -> Dialect:
+    from xdsl_neuron.dialects.bir import Bir
+
+    return Bir
+
+
+def get_dma() -> Dialect:
+    from xdsl_neuron.dialects.dma import Dma
+
+    return Dma
+
+
+UNIVERSE = Universe(
+    all_dialects={
+        "neuron": get_neuron,
+        "penguin": get_penguin,
+        "bir": get_bir,
+        "dma": get_dma,
+    },
+    all_passes=get_all_passes(),
+)
