@@ -1,4 +1,5 @@
-"""Access patterns: a start and (step, num) pairs, and every question asked about them.
+"""
+Access patterns: a start and (step, num) pairs, and every question asked about them.
 
 The one model of an access in the project (DESIGN.md 4), of the operative definition in
 dma.md 2.2: a pattern enumerates `start + sum(step_i * index_i)` in row-major order, the
@@ -75,7 +76,7 @@ class Pattern:
         return low, high
 
     def within(self, size: int) -> bool:
-        """Whether every address is in `0 <= address < size` (so is an empty pattern)."""
+        """Whether every address is in `0 <= address < size`; true if empty."""
         if not self.count:
             return True
         low, high = self.bounds()
@@ -148,7 +149,7 @@ class Pattern:
             return self.count == 0 and size == 0
         if self.bounds() != (0, size - 1):
             return False
-        # Smallest step first, a step beyond one more than everything below leaves a gap.
+        # Smallest step first, a step more than one past everything below leaves a gap.
         reach = 0
         for step, most in sorted(_spans(self.pairs)):
             if step > reach + 1:
@@ -175,9 +176,9 @@ class Pattern:
         """
         Patterns within the limits that together are this one, in the same order.
 
-        Each has at most `max_pairs` (at least 1) pairs with nums of at most `max_num`;
-        `max_inner`, if given, is the limit of the innermost num instead (a run is 64 KiB
-        where a count is 16 bits, dma.md 8.7).
+        Each has at most `max_pairs` pairs with nums of at most `max_num`; `max_inner`,
+        if given, is the limit of the innermost num instead (a run has 65536 bytes where
+        a count has 16 bits, dma.md 8.7). A limit below 1 raises `ValueError`.
         """
         inner_limit = max_num if max_inner is None else max_inner
         if min(max_pairs, max_num, inner_limit) < 1:
@@ -194,9 +195,9 @@ class ChipPattern:
     """
     An access to SBUF or PSUM: partitions outermost, then pairs inside each partition.
 
-    `partition_step` counts partitions; `offset` and `pairs` are within one partition, in
-    the unit of the `pitch` that the methods take (the size of one partition of the
-    tensor).
+    `partition_step` counts partitions; `offset` and `pairs` are within one partition,
+    in the unit of the `pitch` that the methods take, the size of one partition of the
+    tensor (dma.md 2.2).
     """
 
     partition: int
@@ -313,8 +314,8 @@ def _common_nest(a: Pairs, b: Pairs) -> tuple[int, Loops] | None:
     length = min(inner_a * a[0][1], inner_b * b[0][1]) // unit * unit
     if not length:
         return None
-    left_a = _without_units(((a[0][0], length // inner_a), *a[1:]))
-    left_b = _without_units(((b[0][0], length // inner_b), *b[1:]))
+    left_a = list(_normalise(((a[0][0], length // inner_a), *a[1:])))
+    left_b = list(_normalise(((b[0][0], length // inner_b), *b[1:])))
     loops: Loops = []
     while left_a and left_b:
         (step_a, num_a), (step_b, num_b) = left_a.pop(), left_b.pop()
@@ -327,10 +328,6 @@ def _common_nest(a: Pairs, b: Pairs) -> tuple[int, Loops] | None:
         if num_b > num:
             left_b.append((step_b * num, num_b // num))
     return length, loops[::-1]
-
-
-def _without_units(pairs: Pairs) -> list[tuple[int, int]]:
-    return [pair for pair in pairs if pair[1] != 1]
 
 
 class _Limits(NamedTuple):
@@ -500,40 +497,16 @@ def _fuse_spans(spans: Spans) -> Spans:
     return tuple(fused)
 
 
-# What is left of an equation (three or more steps, pairwise without structure) is a
-# question about lattice points in a box, answered as Lenstra does: with a reduced basis
-# of the solutions of sum(step * index) = 0 the last coordinate has few values, or the
-# box is so wide that the first ones tried, from the middle, already hit.
+# What `_reduce` leaves (three or more steps without structure) is a question about
+# lattice points in a box, answered as Lenstra does: in a reduced basis of the solutions
+# of sum(step * index) = 0 the last coordinate has few values, or the box is so wide
+# that the first values tried, those in the middle, already hit.
 
 Vector = list[int]
 
 
-def _has_lattice_point(spans: Spans, target: int) -> bool:
-    """Whether the equation, whose steps have no common divisor, has a solution."""
-    # Coordinates are scaled to make the box nearly a cube; the last one is the sum.
-    longest = max(most for _, most in spans)
-    scales = [64 * longest // most for _, most in spans]
-    box = [scale * most for scale, (_, most) in zip(scales, spans, strict=True)]
-    weight = 2 ** len(spans) * sum(box) * max(step for step, _ in spans)
-    basis: list[Vector] = []
-    for place, (step, _) in enumerate(spans):
-        unit = [0] * len(spans) + [step * weight]
-        unit[place] = scales[place]
-        basis.append(unit)
-    duals, sizes = _reduce_basis(basis)
-    one = basis.pop()
-    times = target * weight // one.pop()
-    point = [times * entry for entry in one]
-    levels: list[_Level] = []
-    for vector, dual, size in zip(basis, duals, sizes[1:]):
-        low = sum(min(0, entry * side) for entry, side in zip(dual, box))
-        high = sum(max(0, entry * side) for entry, side in zip(dual, box))
-        levels.append(_Level(vector[:-1], dual[:-1], size, low, high))
-    return _enumerate(levels, point, box)
-
-
 class _Level(NamedTuple):
-    """A basis vector, and the bounds of its coordinate once those after it are set."""
+    """A basis vector, and what bounds its coordinate once those after it are chosen."""
 
     vector: Vector
     dual: Vector
@@ -542,22 +515,37 @@ class _Level(NamedTuple):
     high: int
 
 
+def _has_lattice_point(spans: Spans, target: int) -> bool:
+    """Whether the equation, whose steps have no common divisor, has a solution."""
+    # Scaled, the box is nearly a cube. The last entry, the sum, weighs so much that all
+    # but one vector of a reduced basis have none (LLL: at most 2**(n/2) times longer
+    # than (step_j * unit_i - step_i * unit_j)); in the one left it is the divisor, 1.
+    longest = max(most for _, most in spans)
+    scales = [64 * longest // most for _, most in spans]
+    box = [scale * most for scale, (_, most) in zip(scales, spans, strict=True)]
+    weight = 2 ** len(spans) * sum(box) * max(step for step, _ in spans)
+    basis: list[Vector] = []
+    for place, (step, _) in enumerate(spans):
+        basis.append([0] * len(spans) + [step * weight])
+        basis[place][place] = scales[place]
+    duals, sizes = _reduce_basis(basis)
+    one = basis.pop()
+    times = target * weight // one.pop()
+    levels: list[_Level] = []
+    for vector, dual, size in zip(basis, duals, sizes[1:]):
+        reach = [entry * side for entry, side in zip(dual, box)]
+        low, high = sum(min(0, x) for x in reach), sum(max(0, x) for x in reach)
+        levels.append(_Level(vector[:-1], dual[:-1], size, low, high))
+    return _enumerate(levels, [times * entry for entry in one], box)
+
+
 def _enumerate(levels: list[_Level], point: Vector, box: Vector) -> bool:
-    """Whether adding multiples of the basis brings `point` into the box."""
+    """Whether adding multiples of the levels' vectors brings `point` into the box."""
     level = levels[-1]
-    at = sum(x * y for x, y in zip(level.dual, point, strict=True))
-    low = -((at - level.low) // level.size)
-    high = (level.high - at) // level.size
     if len(levels) == 1:
-        for entry, start, side in zip(level.vector, point, box, strict=True):
-            if entry < 0:
-                entry, start = -entry, side - start
-            if entry:
-                low = max(low, -(start // entry))
-                high = min(high, (side - start) // entry)
-            elif not 0 <= start <= side:
-                return False
-        return low <= high
+        return _line_meets_box(level.vector, point, box)
+    at = _dot(level.dual, point)
+    low, high = -((at - level.low) // level.size), (level.high - at) // level.size
     index = (low + high) // 2
     for distance in range(1, high - low + 2):
         moved = [x + index * y for x, y in zip(point, level.vector, strict=True)]
@@ -567,64 +555,63 @@ def _enumerate(levels: list[_Level], point: Vector, box: Vector) -> bool:
     return False
 
 
+def _line_meets_box(vector: Vector, point: Vector, box: Vector) -> bool:
+    """Whether `0 <= point + index * vector <= box` for an integer index."""
+    lows: list[int] = []
+    highs: list[int] = []
+    for entry, start, side in zip(vector, point, box, strict=True):
+        if entry < 0:
+            entry, start = -entry, side - start
+        if entry:
+            lows.append(-(start // entry))
+            highs.append((side - start) // entry)
+        elif not 0 <= start <= side:
+            return False
+    return max(lows) <= min(highs)
+
+
 def _reduce_basis(basis: list[Vector]) -> tuple[list[Vector], list[int]]:
     """
-    LLL-reduce in place, in integers (Cohen, A Course in Computational ANT, 2.6.7).
+    LLL-reduce in place, in integers only.
 
-    Returns the Gram-Schmidt vectors, each times its entry in the second result, the
-    determinants of the leading Gram matrices (1 for none).
+    Returns the Gram-Schmidt vectors, vector i times size i to be integral, and the
+    sizes: size i is the Gram determinant of the first i vectors (Cohen, A Course in
+    Computational Algebraic Number Theory, 2.6.3).
     """
     count = len(basis)
     sizes = [1] * (count + 1)
     ratios = [[0] * count for _ in basis]
-    for row in range(count):
+    row = 0
+    while row < count:
         for column in range(row + 1):
-            value = sum(x * y for x, y in zip(basis[row], basis[column], strict=True))
+            value = _dot(basis[row], basis[column])
             for k in range(column):
                 value = sizes[k + 1] * value - ratios[row][k] * ratios[column][k]
                 value //= sizes[k]
             ratios[row][column] = value
         sizes[row + 1] = ratios[row][row]
-
-    def shorten(row: int, by: int) -> None:
-        times = (2 * ratios[row][by] + sizes[by + 1]) // (2 * sizes[by + 1])
-        if times:
-            pairs = zip(basis[row], basis[by], strict=True)
-            basis[row] = [x - times * y for x, y in pairs]
-            ratios[row][by] -= times * sizes[by + 1]
-            for k in range(by):
+        for by in range(row - 1, -1, -1):
+            times = (2 * ratios[row][by] + sizes[by + 1]) // (2 * sizes[by + 1])
+            basis[row] = [x - times * y for x, y in zip(basis[row], basis[by])]
+            for k in range(by + 1):
                 ratios[row][k] -= times * ratios[by][k]
-
-    def swap(row: int) -> None:
-        above = row - 1
-        basis[above], basis[row] = basis[row], basis[above]
-        for k in range(above):
-            ratios[above][k], ratios[row][k] = ratios[row][k], ratios[above][k]
-        ratio, old = ratios[row][above], sizes[row]
-        new = (sizes[above] * sizes[row + 1] + ratio * ratio) // old
-        for k in range(row + 1, count):
-            kept = ratios[k][row]
-            ratios[k][row] = (sizes[row + 1] * ratios[k][above] - ratio * kept) // old
-            ratios[k][above] = (new * kept + ratio * ratios[k][row]) // sizes[row + 1]
-        sizes[row] = new
-
-    row = 1
-    while row < count:
-        shorten(row, row - 1)
         ratio = ratios[row][row - 1]
-        if 4 * (sizes[row + 1] * sizes[row - 1] + ratio * ratio) < 3 * sizes[row] ** 2:
-            swap(row)
-            row = max(1, row - 1)
-            continue
-        for by in range(row - 2, -1, -1):
-            shorten(row, by)
-        row += 1
+        if (
+            row
+            and 4 * (sizes[row + 1] * sizes[row - 1] + ratio**2) < 3 * sizes[row] ** 2
+        ):
+            basis[row - 1], basis[row] = basis[row], basis[row - 1]
+            row -= 1
+        else:
+            row += 1
     duals: list[Vector] = []
-    for row in range(count):
-        dual = basis[row]
-        for k in range(row):
-            pairs = zip(dual, duals[k], strict=True)
-            ratio = ratios[row][k]
+    for row, dual in enumerate(basis):
+        for k, ratio in enumerate(ratios[row][:row]):
+            pairs = zip(dual, duals[k])
             dual = [(sizes[k + 1] * x - ratio * y) // sizes[k] for x, y in pairs]
         duals.append(dual)
     return duals, sizes
+
+
+def _dot(a: Vector, b: Vector) -> int:
+    return sum(map(mul, a, b))

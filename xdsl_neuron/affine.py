@@ -10,7 +10,7 @@ of another expression by a positive integer. Pure integers; no IR.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Mod:
 Atom: TypeAlias = Index | Lane | FloorDiv | Mod
 
 _ORDER: Final = {Index: 0, Lane: 1, FloorDiv: 2, Mod: 3}
-_INTERNED: dict[tuple[int, tuple[tuple[Atom, int], ...]], "Affine"] = {}
+_INTERNED: dict[tuple[int, tuple[tuple[Atom, int], ...]], Any] = {}
 
 
 def _sort_key(term: tuple[Atom, int]) -> tuple[int, int, str]:
@@ -60,6 +60,13 @@ def _sort_key(term: tuple[Atom, int]) -> tuple[int, int, str]:
             return (_ORDER[type(atom)], atom.divisor, str(atom.operand))
 
 
+def _ordered(terms: Iterable[tuple[Atom, int]]) -> tuple[tuple[Atom, int], ...]:
+    merged: dict[Atom, int] = {}
+    for atom, coefficient in terms:
+        merged[atom] = merged.get(atom, 0) + coefficient
+    return tuple(sorted(((a, c) for a, c in merged.items() if c), key=_sort_key))
+
+
 class Affine:
     """A quasi-affine expression; equal expressions are the same object."""
 
@@ -68,21 +75,13 @@ class Affine:
     constant: int
     terms: tuple[tuple[Atom, int], ...]
 
-    def __new__(
-        cls, constant: int = 0, terms: Iterable[tuple[Atom, int]] = ()
-    ) -> "Affine":
-        merged: dict[Atom, int] = {}
-        for atom, coefficient in terms:
-            merged[atom] = merged.get(atom, 0) + coefficient
-        ordered = tuple(
-            sorted(((a, c) for a, c in merged.items() if c), key=_sort_key)
-        )
-        key = (constant, ordered)
+    def __new__(cls, constant: int = 0, terms: Iterable[tuple[Atom, int]] = ()) -> Self:
+        key = (constant, () if terms == () else _ordered(terms))
         found = _INTERNED.get(key)
         if found is None:
             found = object.__new__(cls)
             found.constant = constant
-            found.terms = ordered
+            found.terms = key[1]
             _INTERNED[key] = found
         return found
 
@@ -199,9 +198,7 @@ class Affine:
             total += coefficient * value
         return total
 
-    def substitute(
-        self, replace: Callable[[Atom], "Affine | int | None"]
-    ) -> "Affine":
+    def substitute(self, replace: Callable[[Atom], "Affine | int | None"]) -> "Affine":
         """Replaces index and lane atoms for which `replace` has an expression."""
         result = Affine(self.constant)
         for atom, coefficient in self.terms:

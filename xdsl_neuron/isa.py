@@ -1,4 +1,5 @@
-"""Enumerations of the instruction set: the field's spellings and their numbers.
+"""
+Enumerations of the instruction set: the field's spellings and their numbers.
 
 Pure data, shared by the dialects, the numerics and the machine. A member's value is
 its spelling in IR and JSON, `number` its ordinal in the vendor's tables

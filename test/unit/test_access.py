@@ -322,7 +322,9 @@ def test_huge_patterns_are_injective_and_cover() -> None:
     assert not windows.is_injective()
     assert windows.covers(10**12 + 1)
     assert Pattern(0, ((MILLION + 1, MILLION), (MILLION, MILLION))).is_injective()
-    assert not Pattern(0, ((MILLION, MILLION), (MILLION - 1, MILLION + 1))).is_injective()
+    assert not Pattern(
+        0, ((MILLION, MILLION), (MILLION - 1, MILLION + 1))
+    ).is_injective()
 
 
 # Splitting
@@ -426,9 +428,9 @@ def test_align_is_one_nest_where_the_shapes_refine() -> None:
     assert list(align(Pattern.dense((6, 4)), Pattern.dense((3, 8)))) == [
         ((24,), 0, (1,), 0, (1,))
     ]
-    assert list(align(Pattern(0, ((10, 6), (1, 4))), Pattern(0, ((9, 12), (1, 2))))) == [
-        ((6, 2, 2), 0, (10, 2, 1), 0, (18, 9, 1))
-    ]
+    assert list(
+        align(Pattern(0, ((10, 6), (1, 4))), Pattern(0, ((9, 12), (1, 2))))
+    ) == [((6, 2, 2), 0, (10, 2, 1), 0, (18, 9, 1))]
 
 
 def test_align_cuts_where_they_do_not() -> None:
@@ -445,7 +447,13 @@ def test_align_of_huge_patterns() -> None:
     a = Pattern(0, ((2 * MILLION, MILLION), (1, MILLION)))
     b = Pattern(0, ((2 * 10**9, 1000), (1, 10**9)))
     assert list(align(a, b)) == [
-        ((1000, 1000, MILLION), 0, (2 * 10**9, 2 * MILLION, 1), 0, (2 * 10**9, MILLION, 1))
+        (
+            (1000, 1000, MILLION),
+            0,
+            (2 * 10**9, 2 * MILLION, 1),
+            0,
+            (2 * 10**9, MILLION, 1),
+        )
     ]
 
 

@@ -1,6 +1,7 @@
 """The element types: each row, the lookups and the promotion rules."""
 
 import itertools
+import os
 import pickle
 import subprocess
 import sys
@@ -215,4 +216,7 @@ def test_scalar_promotion(dtype: DType, value: float, result: DType):
 
 def test_numpy_is_not_imported():
     program = "import sys, xdsl_neuron.dtypes; assert 'numpy' not in sys.modules"
-    subprocess.run([sys.executable, "-c", program], check=True)
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    subprocess.run(
+        [sys.executable, "-c", program], check=True, env={**os.environ, **path}
+    )

@@ -72,7 +72,6 @@ def test_bits_do_not_depend_on_the_layout(op: AluOp):
         (AluOp.MIN, -2.0),
         (AluOp.ABS_MAX, 2.0),
         (AluOp.ABS_MIN, 1.5),
-        (AluOp.AVERAGE, 0.5),
         (AluOp.LOGICAL_AND, 1.0),
         (AluOp.LOGICAL_OR, 1.0),
         (AluOp.LOGICAL_XOR, 1.0),
@@ -85,6 +84,7 @@ def test_operations(op: AluOp, expected: float):
 
 
 def test_average_divides_each_term_first():
+    assert reduce(AluOp.AVERAGE, f32([[2.0, 1.0, 4.0, -1.0]]), (1,)).tolist() == [1.5]
     # The sum would overflow.
     assert reduce(AluOp.AVERAGE, f32([[3e38, 3e38, 3e38, 3e38]]), (1,)) == f32(3e38)
 
@@ -136,12 +136,11 @@ def test_integers_are_added_in_fp32_and_saturate():
     [
         (AluOp.BITWISE_AND, [[-(2**31)]]),
         (AluOp.BITWISE_OR, [[-1]]),
-        (AluOp.BITWISE_XOR, [[0x7FFFFFFE ^ 1]]),
+        (AluOp.BITWISE_XOR, [[2**31 - 1]]),
     ],
 )
 def test_bit_operations(op: AluOp, expected: list[list[int]]):
-    x = np.array([[-1, 0], [-(2**31), 0]], np.int32)[:, :1].T
-    x = np.array([[-1, -(2**31), -(2**31)]], np.int32) if op is None else x
+    x = np.array([[-1, -(2**31)]], np.int32)
     out = np.zeros((1, 1), np.int32)
     tensor_reduce(op, I32, I32, (1,))(out, x)
     assert out.tolist() == expected

@@ -10,7 +10,7 @@ marked with `@gate` its rules. Loop indices are one trailing variadic operand.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import product
 from math import prod
 from typing import ClassVar, Self
@@ -45,7 +45,7 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Space
 from xdsl_neuron.mask import clip
 
-MAX_DIMS = 5
+MAX_DIMS = 1 + Arch.max_free_dims
 """Dimensions of a hardware access pattern: partition and four free (nki.md 4.2)."""
 
 _ENUMERATED_ITERATIONS = 1024
@@ -137,7 +137,7 @@ class Instruction(IRDLOperation):
     traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     @classmethod
-    @lru_cache(maxsize=None)
+    @cache
     def layout(cls) -> Layout:
         """Operand names and fields, read once from the class."""
         from xdsl_neuron.dialects.instruction_text import field_class
@@ -207,7 +207,7 @@ class Instruction(IRDLOperation):
 
     def data(self) -> dict[str, Operand]:
         """The present tensor operands by name, each with its access."""
-        found = self.__dict__.get(_MEMO)
+        found = getattr(self, _MEMO, None)
         return self._read_data() if found is None else found
 
     def _read_data(self) -> dict[str, Operand]:
@@ -268,14 +268,22 @@ class Instruction(IRDLOperation):
         return found.data if isinstance(found, PredicatesAttr) else ()
 
     def verify_(self) -> None:
-        """Checks the common rules, then every gate of the class, in order."""
+        """What the verifier runs behind IRDL's checks."""
+        self.check_gates()
+
+    def check_gates(self) -> None:
+        """
+        Checks the common rules, then every gate of the class, in order.
+
+        Raises `VerifyException`. The tracer calls this on insertion.
+        """
         self._check_structure()
-        self.__dict__[_MEMO] = self._read_data()
+        setattr(self, _MEMO, self._read_data())
         try:
             for name in _gate_names(type(self)):
                 getattr(self, name)()
         finally:
-            del self.__dict__[_MEMO]
+            delattr(self, _MEMO)
 
     def _check_structure(self) -> None:
         given = self.properties.get("accesses")
@@ -403,7 +411,7 @@ class Instruction(IRDLOperation):
         print_instruction(self, printer)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _gate_names(operation: type[Instruction]) -> tuple[str, ...]:
     return tuple(found.name for found in gates_of(operation))
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 from io import StringIO
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -37,7 +37,8 @@ def field_class(constraint: AttrConstraint) -> type[Attribute] | None:
     if isinstance(constraint, BaseAttr):
         return constraint.attr
     if isinstance(constraint, ParamAttrConstraint):
-        return constraint.base_attr
+        base: Any = constraint
+        return base.base_attr
     return None
 
 
@@ -161,15 +162,17 @@ def _scan_field(cursor: Cursor, kind: type[Attribute] | None) -> Attribute:
     if kind is None:
         return _scan_attribute(cursor)
     if issubclass(kind, EnumAttribute):
-        member = cursor.enum(kind.enum_type)
-        return _enum_attribute(kind, member.value)
+        enumeration = cast(type[EnumAttribute[NumberedEnum]], kind)
+        members = cast(type[NumberedEnum], enumeration.enum_type)
+        return _enum_attribute(enumeration, cursor.enum(members).value)
+    if kind is EdgesAttr:
+        cursor.expect("[")
+        edges = EdgesAttr.scan(cursor)
+        cursor.expect("]")
+        return EdgesAttr(edges)
     if issubclass(kind, TextAttribute):
-        if kind is EdgesAttr:
-            cursor.expect("[")
-            edges = EdgesAttr.scan(cursor)
-            cursor.expect("]")
-            return EdgesAttr(edges)
-        return kind(kind.scan(cursor))
+        text: Any = kind
+        return text(text.scan(cursor))
     if issubclass(kind, IntegerAttr):
         return integer(cursor.integer())
     if issubclass(kind, StringAttr):
@@ -307,7 +310,7 @@ def _fields_text(
 
 def _render_field(value: Attribute, printer: Printer, indices: Sequence[str]) -> str:
     if isinstance(value, EnumAttribute):
-        return value.data.value
+        return str(cast(EnumAttribute[NumberedEnum], value).data)
     if isinstance(value, EdgesAttr):
         return f"[{value.render()}]"
     if isinstance(value, TextAttribute):

@@ -63,7 +63,9 @@ class Function(IRDLOperation):
 
     sym_name = prop_def(SymbolNameConstraint())
     arg_names = prop_def(ArrayAttr[StringAttr])
-    mutable = prop_def(DenseArrayBase, default_value=DenseArrayBase.from_list(i64, []))
+    mutable = prop_def(
+        DenseArrayBase.constr(i64), default_value=DenseArrayBase.from_list(i64, [])
+    )
     body = region_def("single_block")
 
     traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator())
@@ -102,7 +104,7 @@ class Function(IRDLOperation):
     @property
     def mutable_positions(self) -> tuple[int, ...]:
         """Positions of the arguments that are written."""
-        return tuple(int(position) for position in self.mutable.get_values())
+        return self.mutable.get_values()
 
     def verify_(self) -> None:
         """One name per argument; arguments are tensors in HBM."""
@@ -295,9 +297,7 @@ class For(IRDLOperation):
 
     def static_range(self) -> range:
         """The values the index takes, in order."""
-        return range(
-            self.lower.value.data, self.upper.value.data, self.step.value.data
-        )
+        return range(self.lower.value.data, self.upper.value.data, self.step.value.data)
 
     def verify_(self) -> None:
         """A positive step and an index argument."""

@@ -192,9 +192,7 @@ class LocationOp(IRDLOperation):
     name = "bir.location"
 
     location_name = prop_def(StringAttr)
-    kind = prop_def(
-        TensorKindAttr, default_value=TensorKindAttr(TensorKind.INTERNAL)
-    )
+    kind = prop_def(TensorKindAttr, default_value=TensorKindAttr(TensorKind.INTERNAL))
     mutable = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
 

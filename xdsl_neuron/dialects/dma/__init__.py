@@ -9,7 +9,7 @@ type. On chip an address is (partition, byte). Limits are those of the DIRECT2D 
 
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Block, Dialect, Region
 from xdsl.irdl import (
     IRDLOperation,
@@ -19,12 +19,12 @@ from xdsl.irdl import (
     region_def,
     traits_def,
 )
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Instruction, Operand
 from xdsl_neuron.dialects.instruction_text import symbol_text
@@ -37,11 +37,11 @@ from xdsl_neuron.dialects.neuron import (
 from xdsl_neuron.dialects.neuron.text import Cursor, resume
 from xdsl_neuron.isa import AluOp, OobMode
 
-RUN_BYTES_MAX = 65536
-"""Bytes of one contiguous run (dma.md 8.7)."""
+RUN_BYTES_MAX = Arch.max_descriptor_bytes
+COUNT_MAX = Arch.max_descriptor_count
+STEP_MAX = Arch.max_descriptor_step_bytes
 STRIDED_DIMS_MAX = 2
-COUNT_MAX = 65535
-STEP_MAX = (1 << 31) - 1
+"""Strided dimensions of one side of a DIRECT2D word (dma.md 8.1)."""
 
 
 @irdl_op_definition
@@ -192,8 +192,10 @@ class Descriptor(Instruction):
                 f"{data['dst'].access.count} and {data['src'].access.count}"
             )
 
-    @gate("three dims per side at most: one contiguous run and two strided dims",
-          "dma.md 8.1")
+    @gate(
+        "three dims per side at most: one contiguous run and two strided dims",
+        "dma.md 8.1",
+    )
     def descriptor_limits(self) -> None:
         """What the DIRECT2D word can say."""
         for name, operand in self.data().items():
@@ -242,8 +244,10 @@ class CceOp(Descriptor):
     src = operand_def(TensorType)
     op = prop_def(AluOpAttr, default_value=AluOpAttr(AluOp.ADD))
 
-    @gate("DMADescriptorCCE does not support {op} in instruction {name}",
-          "dma.md 9.5 BIR063")
+    @gate(
+        "DMADescriptorCCE does not support {op} in instruction {name}",
+        "dma.md 9.5 BIR063",
+    )
     def cce_op(self) -> None:
         """Only add accumulates in memory."""
         if self.op.data is not AluOp.ADD:
@@ -332,8 +336,10 @@ class ScatterOp(IndirectDescriptor):
     index = operand_def(TensorType)
     op = prop_def(AluOpAttr, default_value=AluOpAttr(AluOp.BYPASS))
 
-    @gate("Invalid AluOpType '{given}' for DGE_COMPUTE_OP. Must be 'bypass' or 'add'",
-          "dma.md 9.5 XCG986")
+    @gate(
+        "Invalid AluOpType '{given}' for DGE_COMPUTE_OP. Must be 'bypass' or 'add'",
+        "dma.md 9.5 XCG986",
+    )
     def scatter_op(self) -> None:
         """Overwrite or add."""
         if self.op.data not in (AluOp.BYPASS, AluOp.ADD):

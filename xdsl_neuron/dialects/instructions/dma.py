@@ -29,9 +29,7 @@ class DmaInstruction(Instruction):
     OUTS: ClassVar = ("dst",)
     INS: ClassVar = ("src",)
 
-    dma_qos = prop_def(
-        QosClassAttr, default_value=QosClassAttr(QosClass.UNASSIGNED)
-    )
+    dma_qos = prop_def(QosClassAttr, default_value=QosClassAttr(QosClass.UNASSIGNED))
 
     @gate(
         "Expected operand '...' of '...' to be in address space '...', "
@@ -62,9 +60,7 @@ class DmaInstruction(Instruction):
                 f"{dst.access.count} ({dst}) and {src.access.count} ({src})"
             )
 
-    @gate(
-        "Tensor size must be < 4GB, but it is {actual} bytes", "dma.md 9.4 BIR156"
-    )
+    @gate("Tensor size must be < 4GB, but it is {actual} bytes", "dma.md 9.4 BIR156")
     def tensor_size(self) -> None:
         """A descriptor addresses tensors below 4 GiB."""
         for operand in self.data().values():
@@ -115,8 +111,10 @@ class Load(DmaInstruction):
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
 
-    @gate("Expected SB <-> DRAM or PSUM <-> SB, but got {src} -> {dst}",
-          "dma.md 9.4 MLO001")
+    @gate(
+        "Expected SB <-> DRAM or PSUM <-> SB, but got {src} -> {dst}",
+        "dma.md 9.4 MLO001",
+    )
     def load_direction(self) -> None:
         """From HBM to SBUF."""
         data = self.data()
@@ -135,8 +133,10 @@ class Save(DmaInstruction):
     src = operand_def(TensorType)
     rmw_op = opt_prop_def(AluOpAttr)
 
-    @gate("Expected SB <-> DRAM or PSUM <-> SB, but got {src} -> {dst}",
-          "dma.md 9.4 MLO001")
+    @gate(
+        "Expected SB <-> DRAM or PSUM <-> SB, but got {src} -> {dst}",
+        "dma.md 9.4 MLO001",
+    )
     def save_direction(self) -> None:
         """From SBUF to HBM."""
         data = self.data()
@@ -147,8 +147,11 @@ class Save(DmaInstruction):
                 "goes from sbuf to hbm"
             )
 
-    @gate("atomic_rmw `op` param only supports 'add' operation currently. "
-          "An unsupported op=...", "penguin.md 5")
+    @gate(
+        "atomic_rmw `op` param only supports 'add' operation currently. "
+        "An unsupported op=...",
+        "penguin.md 5",
+    )
     def store_reduce_op(self) -> None:
         """Only add accumulates in memory."""
         check_add_only(self.rmw_op)
@@ -282,9 +285,7 @@ class IndirectInstruction(DmaInstruction):
         data = self.data()
         index = data["index"]
         if index.space is not Space.SBUF:
-            raise VerifyException(
-                f"Indirect indices tile must be on SBUF. Got {index}"
-            )
+            raise VerifyException(f"Indirect indices tile must be on SBUF. Got {index}")
         if index.dtype not in INDEX_DTYPES:
             names = ", ".join(dtype.nki_name for dtype in INDEX_DTYPES)
             raise VerifyException(

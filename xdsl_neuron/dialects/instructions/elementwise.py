@@ -5,9 +5,9 @@ from typing import ClassVar
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.irdl import (
     AttrSizedOperandSegments,
+    operand_def,
     opt_operand_def,
     opt_prop_def,
-    operand_def,
     prop_def,
 )
 from xdsl.utils.exceptions import VerifyException
@@ -86,8 +86,8 @@ def check_integers(instruction: ComputeInstruction, *names: str) -> None:
         if operand is not None and not operand.dtype.is_integer:
             integers = ", ".join(d.nki_name for d in DType if d.is_integer)
             raise VerifyException(
-                f"Unsupported dtype '{operand.dtype.nki_name}' of '{name}' in a bitwise "
-                f"operation, expected one of the following dtypes: {integers}"
+                f"Unsupported dtype '{operand.dtype.nki_name}' of '{name}' in a "
+                f"bitwise operation, expected one of the following dtypes: {integers}"
             )
 
 
@@ -116,8 +116,10 @@ class TensorScalar(ComputeInstruction):
     imm1 = opt_prop_def(ImmediateAttr)
     reverse1 = opt_prop_def(UnitAttr)
 
-    @gate("Engine for tensor_scalar can only be Scalar or Vector or GpSIMD or Unknown.",
-          "penguin.md 7")
+    @gate(
+        "Engine for tensor_scalar can only be Scalar or Vector or GpSIMD or Unknown.",
+        "penguin.md 7",
+    )
     def engine_set(self) -> None:
         """The engines with a tensor-scalar datapath."""
         engine = self.engine.data
@@ -127,8 +129,10 @@ class TensorScalar(ComputeInstruction):
                 f"Unknown. Got {engine}"
             )
 
-    @gate("operand1 and op1 input arguments must be both provided or both None.",
-          "penguin.md 7")
+    @gate(
+        "operand1 and op1 input arguments must be both provided or both None.",
+        "penguin.md 7",
+    )
     def scalars_given(self) -> None:
         """Each operation has exactly one scalar."""
         data = self.data()
@@ -159,8 +163,9 @@ class TensorScalar(ComputeInstruction):
         self.check_elementwise("src")
         self.check_per_partition_scalar("scalar0", "scalar1")
 
-    @gate("Scalar engine combos (multiply,add),(multiply,None),(add,None)",
-          "penguin.md 7")
+    @gate(
+        "Scalar engine combos (multiply,add),(multiply,None),(add,None)", "penguin.md 7"
+    )
     def scalar_engine_operations(self) -> None:
         """What the scalar engine's datapath computes."""
         if self.engine.data is not Engine.ACTIVATION:
@@ -197,8 +202,11 @@ class Activation(ComputeInstruction):
         """The input has the output's elements."""
         self.check_elementwise("src")
 
-    @gate("'bias' param of '...' must be a vector of type float32, float16, or "
-          "bfloat16, got '...'", "penguin.md 5")
+    @gate(
+        "'bias' param of '...' must be a vector of type float32, float16, or "
+        "bfloat16, got '...'",
+        "penguin.md 5",
+    )
     def bias_vector(self) -> None:
         """The bias is one element per partition, of a type the engine adds."""
         bias = self.data().get("bias")
@@ -211,8 +219,10 @@ class Activation(ComputeInstruction):
                 f"float16, or bfloat16, got '{bias.dtype.nki_name}'"
             )
 
-    @gate("'scale' param of '...' must be a scalar or vector of type float32, "
-          "got '...'", "penguin.md 5")
+    @gate(
+        "'scale' param of '...' must be a scalar or vector of type float32, got '...'",
+        "penguin.md 5",
+    )
     def scale_vector(self) -> None:
         """The scale is fp32: an immediate or one element per partition."""
         scale = self.data().get("scale")
@@ -297,7 +307,6 @@ class Memset(ComputeInstruction):
                 f"memset of packed {dst.dtype.nki_name} takes only 0, got "
                 f"{self.value.data}"
             )
-
 
 
 class Iota(ComputeInstruction):

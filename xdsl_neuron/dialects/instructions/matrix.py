@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.irdl import operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Operand, target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
@@ -99,7 +100,7 @@ class Matmul(ComputeInstruction):
         data = self.data()
         stationary, moving = data["stationary"], data["moving"]
         arch = target_of(self)
-        limit = 128 if arch is None else arch.matmul_stationary_free_max
+        limit = Arch.max_stationary_free if arch is None else arch.max_stationary_free
         if stationary.free_count > limit:
             raise VerifyException(
                 f"size of dimension 1 in 'stationary' of '{self.name}' exceed "
@@ -109,11 +110,7 @@ class Matmul(ComputeInstruction):
         if arch is None:
             return
         wide = data["dst"].dtype is DType.BFLOAT16
-        limit = (
-            arch.matmul_moving_free_max_bf16
-            if wide
-            else arch.matmul_moving_free_max_fp32
-        )
+        limit = arch.max_moving_free_bf16 if wide else arch.max_moving_free
         if moving.free_count > limit:
             raise VerifyException(
                 f"size of dimension 1 in 'moving' of '{self.name}' exceed architecture "
@@ -162,7 +159,7 @@ class Matmul(ComputeInstruction):
         arch = target_of(self)
         if dst.dtype is DType.FLOAT32:
             return
-        bf16 = arch is None or arch.psum_accumulates_bf16
+        bf16 = arch is None or arch.has_bf16_psum_accumulate
         if dst.dtype is DType.BFLOAT16 and bf16:
             return
         raise VerifyException(
@@ -174,9 +171,9 @@ class Matmul(ComputeInstruction):
     def one_bank(self) -> None:
         """A result stays in one bank of 2 KiB per partition before trn3."""
         arch = target_of(self)
-        if arch is None or arch.level > 30:
+        if arch is None or arch.matmul_may_cross_banks:
             return
-        check_bank(self.data()["dst"], arch.psum_bank_bytes_per_partition)
+        check_bank(self.data()["dst"], arch.psum_bank_bytes)
 
 
 def check_bank(operand: Operand, bank_bytes: int) -> None:
@@ -224,7 +221,8 @@ class Transpose(ComputeInstruction):
         engine = self.engine.data
         if engine not in (*self.ENGINES, Engine.UNASSIGNED):
             raise VerifyException(
-                f"Transpose engine can only be Tensor or Vector or Unknown. Got {engine}"
+                "Transpose engine can only be Tensor or Vector or Unknown. Got "
+                f"{engine}"
             )
 
     @property
@@ -280,5 +278,3 @@ class Transpose(ComputeInstruction):
             self.wrong_space(data["src"], "sbuf")
         if data["dst"].space is not Space.PSUM:
             self.wrong_space(data["dst"], "psum")
-
-

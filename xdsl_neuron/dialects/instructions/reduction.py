@@ -3,7 +3,7 @@
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i64
 from xdsl.irdl import operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -42,12 +42,12 @@ class TensorReduce(ComputeInstruction):
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
     op = prop_def(AluOpAttr)
-    axes = prop_def(DenseArrayBase)
+    axes = prop_def(DenseArrayBase.constr(i64))
     negate = opt_prop_def(UnitAttr)
 
     def axis_list(self) -> tuple[int, ...]:
         """The folded dimensions of `src`."""
-        return tuple(int(axis) for axis in self.axes.get_values())
+        return self.axes.get_values()
 
     def lane_shape(self, data: dict[str, Operand]) -> tuple[int, ...]:
         """The source's dimensions."""
@@ -96,8 +96,10 @@ class TensorReduce(ComputeInstruction):
         if op.is_bitvec:
             check_integers(self, "src", "dst")
 
-    @gate("negate option can only be used with arithmetic ops, unsupported op=...",
-          "penguin.md 5")
+    @gate(
+        "negate option can only be used with arithmetic ops, unsupported op=...",
+        "penguin.md 5",
+    )
     def negate_arithmetic(self) -> None:
         """A bit pattern has no negative."""
         if self.negate is not None and self.op.data.is_bitvec:

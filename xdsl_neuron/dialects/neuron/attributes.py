@@ -193,7 +193,7 @@ class ImmediateAttr(TextAttribute[str]):
     name = "neuron.imm"
 
     @staticmethod
-    def of(value: int | float) -> "ImmediateAttr":
+    def of(value: float) -> "ImmediateAttr":
         """The attribute for a Python number."""
         return ImmediateAttr(repr(value))
 

@@ -68,7 +68,9 @@ class Cursor:
         """Reports a syntax error at `start` (default: here)."""
         self.skip_space()
         start = self.pos if start is None else start
-        self.parser.raise_error(message, start, max(start, min(self.pos, len(self.text))))
+        self.parser.raise_error(
+            message, start, max(start, min(self.pos, len(self.text)))
+        )
 
     def skip_space(self) -> None:
         """Passes over white space and comments."""
@@ -176,7 +178,9 @@ class Cursor:
         name, number = match.group(1), int(match.group(2) or 0)
         found = self.values.get(name)
         if found is None or number >= len(found):
-            self.fail(f"value %{match.group()[1:]} is used before its definition", start)
+            self.fail(
+                f"value %{match.group()[1:]} is used before its definition", start
+            )
         return found[number]
 
     def index(self) -> Affine:

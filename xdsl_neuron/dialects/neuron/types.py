@@ -12,11 +12,12 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.neuron.text import Cursor, resume
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Space
 
-PARTITIONS: Final = 128
+PARTITIONS: Final = Arch.sbuf_partitions
 """Partitions of SBUF and PSUM on every generation with a back end (bir.md 5)."""
 
 
@@ -89,7 +90,8 @@ class TensorType(Data[TensorSpec], TypeAttribute):
         shape = self.data.shape
         if any(extent <= 0 for extent in shape):
             raise VerifyException(
-                f"tensor has shape {shape}, which must be all positive, non-zero values."
+                f"tensor has shape {shape}, which must be all positive, non-zero "
+                "values."
             )
         if not self.data.space.on_chip:
             return
