@@ -4,7 +4,7 @@ import os
 import sys
 
 here = os.path.dirname(__file__)
-sys.path.insert(0, os.path.join(here, "test"))
+sys.path[:0] = [here, os.path.join(here, "test")]
 
 import lit_format  # noqa: E402
 import run_lines  # noqa: E402

@@ -11,9 +11,9 @@ about a pattern of 1e12 elements costs what it costs for one of ten.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, product
 from math import gcd, lcm, prod
-from operator import mul
+from operator import itemgetter, mul
 from typing import NamedTuple, Self
 
 Pairs = tuple[tuple[int, int], ...]
@@ -56,12 +56,9 @@ class Pattern:
 
     def addresses(self) -> Iterator[int]:
         """Every address in order; for tests and small patterns."""
-        if not self.pairs:
-            yield self.start
-            return
-        (step, num), inner = self.pairs[0], self.pairs[1:]
-        for index in range(num):
-            yield from Pattern(self.start + step * index, inner).addresses()
+        steps = [step for step, _ in self.pairs]
+        for indices in product(*map(range, self.shape)):
+            yield self.start + sum(map(mul, steps, indices))
 
     def bounds(self) -> tuple[int, int]:
         """Lowest and highest address, inclusive; `ValueError` where there is none."""
@@ -69,10 +66,8 @@ class Pattern:
             raise ValueError("an empty access pattern has no bounds")
         low = high = self.start
         for step, num in self.pairs:
-            if step < 0:
-                low += step * (num - 1)
-            else:
-                high += step * (num - 1)
+            low += min(0, step) * (num - 1)
+            high += max(0, step) * (num - 1)
         return low, high
 
     def within(self, size: int) -> bool:
@@ -217,14 +212,14 @@ class ChipPattern:
         row = Pattern(self.offset, self.pairs)
         if not (rows.count and row.count):
             return None
-        for what, part, size in (
-            ("partitions", rows, partitions_available),
-            ("free elements", row, pitch),
-        ):
-            if not part.within(size):
-                low, high = part.bounds()
-                return f"{what} {low}..{high} are outside of 0..{size - 1}"
-        return None
+        if not rows.within(partitions_available):
+            part, what, size = rows, "partitions", partitions_available
+        elif not row.within(pitch):
+            part, what, size = row, "free elements", pitch
+        else:
+            return None
+        low, high = part.bounds()
+        return f"{what} {low}..{high} are outside of 0..{size - 1}"
 
 
 class Nest(NamedTuple):
@@ -252,15 +247,8 @@ def align(a: Pattern, b: Pattern) -> Iterator[Nest]:
     while position < a.count:
         start_a, blocks_a = _blocks_at(pairs_a, position)
         start_b, blocks_b = _blocks_at(pairs_b, position)
-        length, loops = max(
-            (
-                found
-                for block_a in blocks_a
-                for block_b in blocks_b
-                if (found := _common_nest(block_a, block_b))
-            ),
-            key=lambda found: found[0],
-        )
+        nests = (_common_nest(x, y) for x, y in product(blocks_a, blocks_b))
+        length, loops = max(filter(None, nests), key=itemgetter(0))
         nums, steps_a, steps_b = zip(*loops, strict=True) if loops else ((), (), ())
         yield Nest(nums, a.start + start_a, steps_a, b.start + start_b, steps_b)
         position += length
@@ -351,7 +339,7 @@ def _split(pairs: Pairs, limits: _Limits) -> Iterator[tuple[int, Pairs]]:
             yield from _repeat(*pairs[0], _split(pairs[1:], limits))
         return
     inside = pairs[depth + 1 :]
-    factor = _factor(num, limit, limits.num, depth == last) if spare > 0 else None
+    factor = _factor(num, limit, limits.num) if spare > 0 else None
     if factor:
         refined = ((step * factor, num // factor), (step, factor))
         yield from _split((*pairs[:depth], *refined, *inside), limits)
@@ -379,15 +367,13 @@ def _repeat(
 
 
 @lru_cache(maxsize=1024)
-def _factor(num: int, limit: int, outer_limit: int, innermost: bool) -> int | None:
+def _factor(num: int, limit: int, outer_limit: int) -> int | None:
     """
     The largest divisor of `num` up to `limit` that leaves at most `outer_limit`.
 
-    An innermost run is not cut below half of its limit: short runs cost more than a
-    second pattern.
+    None below half of the limit: short runs cost more than a second pattern.
     """
-    most = min(outer_limit, 2 * num // limit) if innermost else outer_limit
-    for quotient in range(-(-num // limit), most + 1):
+    for quotient in range(-(-num // limit), min(outer_limit, 2 * num // limit) + 1):
         if num % quotient == 0:
             return num // quotient
     return None
@@ -435,8 +421,8 @@ def _reduce(spans: Spans, target: int) -> tuple[Spans, int] | bool:
     """
     The answer, or a smaller equation with the same answer and no common divisor.
 
-    The equations of real tiles end here. Bounds can shrink by one a round for ever, so
-    the rounds are few.
+    The equations of real tiles end here. Bounds that shrink by one a round (a diagonal
+    against a column) would take as many rounds as elements: after `_ROUNDS` it stops.
     """
     rounds = 0
     while True:
@@ -595,11 +581,8 @@ def _reduce_basis(basis: list[Vector]) -> tuple[list[Vector], list[int]]:
             basis[row] = [x - times * y for x, y in zip(basis[row], basis[by])]
             for k in range(by + 1):
                 ratios[row][k] -= times * ratios[by][k]
-        ratio = ratios[row][row - 1]
-        if (
-            row
-            and 4 * (sizes[row + 1] * sizes[row - 1] + ratio**2) < 3 * sizes[row] ** 2
-        ):
+        swapped = sizes[row + 1] * sizes[row - 1] + ratios[row][row - 1] ** 2
+        if row and 4 * swapped < 3 * sizes[row] ** 2:
             basis[row - 1], basis[row] = basis[row], basis[row - 1]
             row -= 1
         else:

@@ -265,8 +265,9 @@ class Affine:
             pieces.append(f"{sign} {text}")
         if self.constant or not pieces:
             sign = "-" if self.constant < 0 else "+"
-            first = self.constant > 0 and bool(pieces) and pieces[0][0] == "-"
-            pieces.insert(0 if first else len(pieces), f"{sign} {abs(self.constant)}")
+            pieces.append(f"{sign} {abs(self.constant)}")
+        lead = next((n for n, piece in enumerate(pieces) if piece[0] == "+"), 0)
+        pieces.insert(0, pieces.pop(lead))
         text = " ".join(pieces)
         return text[2:] if text[0] == "+" else "-" + text[2:]
 

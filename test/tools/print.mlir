@@ -6,13 +6,13 @@
 // RUN: neuron-opt %s --print-debuginfo | filecheck %s --check-prefix LOC
 // RUN: neuron-opt - < %s | filecheck %s
 
-func.func @f(%x : i32) -> i32 {
+func.func @f(%x: i32) -> i32 {
   %y = arith.addi %x, %x : i32
   func.return %y : i32 loc("kernel.py":7:3)
 }
 
 // CHECK:      builtin.module {
-// CHECK-NEXT:   func.func @f(%x : i32) -> i32 {
+// CHECK-NEXT:   func.func @f(%x: i32) -> i32 {
 // CHECK-NEXT:     %y = arith.addi %x, %x : i32
 // CHECK-NEXT:     func.return %y : i32
 // CHECK-NEXT:   }

@@ -18,7 +18,7 @@ func.func @f(%x : i32, %y : f32) {
 // CHECK:      verifier-errors.mlir:9:10: error: 'arith.addi' op must be a terminator, as the last of its block
 // CHECK-NEXT:     %a = "arith.addi"(%y, %y) : (f32, f32) -> f32
 // CHECK-NEXT:          ^
-// CHECK:      verifier-errors.mlir:9:10: error: 'arith.addi' op operand at position 0 does not verify
+// CHECK:      verifier-errors.mlir:9:10: error: 'arith.addi' op operand 'lhs' at position 0 does not verify: 
 // CHECK:      verifier-errors.mlir:11:3: error: 'func.return' op Expected arguments to have the same types as the function output types
 // CHECK-NOT:  error:
 // CHECK-NOT:  builtin.module

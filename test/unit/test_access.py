@@ -99,10 +99,9 @@ def test_scaled(pattern: Pattern, size: int) -> None:
     ]
 
 
-@given(patterns(min_num=1), st.randoms())
-def test_permuted(pattern: Pattern, random) -> None:
-    axes = list(range(len(pattern.pairs)))
-    random.shuffle(axes)
+@given(patterns(min_num=1), st.data())
+def test_permuted(pattern: Pattern, data: st.DataObject) -> None:
+    axes = data.draw(st.permutations(range(len(pattern.pairs))))
     array = np.array(listed(pattern)).reshape(pattern.shape)
     assert listed(pattern.permuted(axes)) == array.transpose(axes).ravel().tolist()
 
@@ -311,6 +310,24 @@ MILLION = 10**6
 def test_overlaps_of_huge_patterns(a: Pattern, b: Pattern, expected: bool) -> None:
     assert a.overlaps(b) is expected
     assert b.overlaps(a) is expected
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        (10**5 * MILLION - 10**5 - 1, False),
+        (10**5 * MILLION - 10**5, True),
+        (10**5 * MILLION + 77_777, True),
+        (10**5 * MILLION + 10**5, True),
+        (10**5 * MILLION + 10**5 + 1, False),
+    ],
+)
+def test_overlaps_of_nearly_equal_steps(address: int, expected: bool) -> None:
+    """Sums of k steps are k million plus or minus k, with gaps up to k = 500000."""
+    steps = (MILLION - 1, -MILLION, MILLION + 1)
+    walk = Pattern(MILLION**2, tuple((step, MILLION + 1) for step in steps))
+    assert walk.overlaps(Pattern(address)) is expected
+    assert walk.overlaps(Pattern(address, ((0, 5),))) is expected
 
 
 def test_huge_patterns_are_injective_and_cover() -> None:

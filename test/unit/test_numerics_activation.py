@@ -223,9 +223,7 @@ def test_reduce_covers_all_free_axes_of_a_strided_view():
 
 def test_activate2():
     x, out = f32([[1.0, 4.0]]), np.zeros((1, 2), np.float32)
-    kernel = activate2(
-        Func.SQUARE, F32, F32, AluOp.SUBTRACT, True, AluOp.MULT, False
-    )
+    kernel = activate2(Func.SQUARE, F32, F32, AluOp.SUBTRACT, True, AluOp.MULT, False)
     kernel(out, x, 3.0, 2.0)
     assert out.tolist() == [[16.0, 4.0]]
     activate2(Func.COPY, F32, F32)(out, x, 0.0, 0.0)

@@ -267,9 +267,7 @@ def test_bit_operations_mix_with_nothing_else():
     with pytest.raises(ValueError, match="both bitvec or both arithmetic"):
         tensor_scalar(I32, I32, AluOp.BITWISE_AND, False, AluOp.ADD)
     with pytest.raises(ValueError, match="'bitwise_and' is not an arithmetic"):
-        scalar_tensor_tensor(
-            I32, I32, I32, AluOp.BITWISE_AND, False, AluOp.ADD, False
-        )
+        scalar_tensor_tensor(I32, I32, I32, AluOp.BITWISE_AND, False, AluOp.ADD, False)
 
 
 @pytest.mark.parametrize(

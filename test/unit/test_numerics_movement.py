@@ -36,7 +36,7 @@ from xdsl_neuron.numerics.movement import (
     stream_transpose,
     transpose,
 )
-from xdsl_neuron.numerics.select import (
+from xdsl_neuron.numerics.selection import (
     FP32_MIN,
     affine_select,
     copy_predicated,

@@ -37,7 +37,7 @@ def field_class(constraint: AttrConstraint) -> type[Attribute] | None:
     if isinstance(constraint, BaseAttr):
         return constraint.attr
     if isinstance(constraint, ParamAttrConstraint):
-        base: Any = constraint
+        base = cast(Any, constraint)
         return base.base_attr
     return None
 
@@ -171,7 +171,7 @@ def _scan_field(cursor: Cursor, kind: type[Attribute] | None) -> Attribute:
         cursor.expect("]")
         return EdgesAttr(edges)
     if issubclass(kind, TextAttribute):
-        text: Any = kind
+        text = cast(Any, kind)
         return text(text.scan(cursor))
     if issubclass(kind, IntegerAttr):
         return integer(cursor.integer())

@@ -20,8 +20,7 @@ from .casts import copy, from_float32, to_float32
 from .kernel import Array, Kernel
 from .rules import Rule
 
-# p(stationary, moving, out): the product of two matrices, into a matrix.
-Product: TypeAlias = Callable[[Array, Array, Array], None]
+Writer: TypeAlias = Callable[[Array, Array, Array, bool], None]
 
 _F32: Final = DType.FLOAT32
 _F32_BYTES: Final = 4
@@ -92,8 +91,7 @@ def matmul(
     sum with the old value is made in fp32 and rounded once (nki.md 5.2).
     """
     widen_s, widen_m = _operand(stationary), _operand(moving)
-    direct = dst is _F32
-    old_value, store = to_float32(dst), copy(dst, _F32)
+    write = product_writer(dst)
     rows_per_partition = 2 if double_row else 1
 
     def kernel(
@@ -101,7 +99,17 @@ def matmul(
     ) -> None:
         terms = stationary.shape[0] * rows_per_partition
         left = _matrix(widen_s(stationary), terms)
-        right = _matrix(widen_m(moving), terms)
+        write(out, left, _matrix(widen_m(moving), terms), accumulate)
+
+    return kernel
+
+
+def product_writer(dst: DType) -> Writer:
+    """w(out, left, right, accumulate): left.T @ right of fp32 matrices, into PSUM."""
+    direct = dst is _F32
+    old_value, store = to_float32(dst), copy(dst, _F32)
+
+    def write(out: Array, left: Array, right: Array, accumulate: bool) -> None:
         if direct and not accumulate and _takes_product(out):
             _product(left, right, out)
             return
@@ -115,7 +123,7 @@ def matmul(
         else:
             store(out, np.add(old_value(out), result))
 
-    return kernel
+    return write
 
 
 def _takes_product(out: Array) -> bool:

@@ -38,8 +38,8 @@ class DmaInstruction(Instruction):
     )
     def dma_spaces(self) -> None:
         """The DMA engines reach HBM and SBUF."""
-        for operand in self.data().values():
-            self._check_space(operand, (Space.HBM, Space.SBUF))
+        for name in ("dst", "src"):
+            self._check_space(self.data()[name], (Space.HBM, Space.SBUF))
 
     def _check_space(self, operand: Operand, allowed: tuple[Space, ...]) -> None:
         if operand.space not in allowed:
@@ -248,7 +248,7 @@ class IndirectInstruction(DmaInstruction):
         if not 0 <= self.axis < len(pairs):
             return operand
         step, _ = pairs[self.axis]
-        pairs[self.axis] = (step, self.limit)
+        pairs[self.axis] = (step, max(self.limit, 1))
         access = Access(operand.access.offset, tuple(pairs), None, operand.access.dtype)
         return Operand(operand.name, operand.value, operand.type, access)
 

@@ -223,7 +223,10 @@ class Cursor:
         result = self._atom()
         while True:
             if self.accept("*"):
-                result = result * self.integer()
+                if result.is_constant:
+                    result = self._atom() * result.constant
+                else:
+                    result = result * self.integer()
             elif self.keyword("floordiv"):
                 result = result.floordiv(self._divisor())
             elif self.keyword("mod"):

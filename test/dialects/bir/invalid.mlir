@@ -1,0 +1,52 @@
+// RUN: neuron-opt %s --split-input-file --verify-diagnostics
+
+// What the bir dialect refuses beside the rules it shares with penguin.
+
+// expected-error @below {{name 'a' is given twice}}
+bir.func @locations {
+  %a = bir.location @a : <128x8xf32, sbuf>
+  %b = bir.location @a : <128x8xf32, sbuf>
+}
+
+// -----
+
+// expected-error @below {{name 'I0' is given twice}}
+bir.func @instructions {
+  %a = bir.location @a : <128x8xf32, sbuf>
+  bir.memset @I0 %a {value = 0.0}
+  bir.memset @I0 %a {value = 0.0}
+}
+
+// -----
+
+bir.func @kinds {
+  // expected-error @below {{location of kind ExternalInput must be in hbm, got sbuf}}
+  %a = bir.location @a ExternalInput : <128x8xf32, sbuf>
+  // expected-error @below {{only an input is mutable, got kind ExternalOutput}}
+  %b = bir.location @b mutable ExternalOutput : <128x8xf32, hbm>
+}
+
+// -----
+
+builtin.module attributes {neuron.target = #neuron.target<trn1>} {
+  bir.func @arch {
+    %a = bir.location @a ExternalInput : <128x8xf32, hbm>
+    %t = bir.location @t : <128x8xf32, sbuf>
+    // expected-error @below {{Found Instruction with unsupported DGE type DGEType::HWDGE on Sunda Arch}}
+    bir.load @I0 %t <- %a {dge = hwdge}
+    // expected-error @below {{InstDMA cannot be on PE engine}}
+    bir.load @I1 %t <- %a {engine = PE}
+    // expected-error @below {{Save has no op field; an accumulating store is a bir.dma_copy}}
+    bir.save @I2 %a <- %t {rmw_op = add}
+    // expected-error @below {{InstDMA cannot be on PE engine}}
+    bir.dma_trigger @I3 [@b] {engine = PE}
+  }
+}
+
+// -----
+
+bir.func @engines {
+  %t = bir.location @t : <128x8xf32, sbuf>
+  // expected-error @below {{runs on engine PE, expected one of DVE, Pool or Unassigned}}
+  bir.tensor_tensor @I0 add %t <- %t, %t {engine = PE}
+}

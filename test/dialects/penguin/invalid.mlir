@@ -1,0 +1,269 @@
+// RUN: neuron-opt %s --split-input-file --verify-diagnostics
+
+// Every gate of the penguin dialect, next to what it refuses.
+
+%a = penguin.alloc : <128x512xf32, sbuf>
+// expected-error @below {{Out-of-bound access for tensor `a` on dimension 0 index range [64, 191] exceed dimension size of 128}}
+penguin.memset %a[64, 0][1 x 128, 1 x 512] {value = 0.0}
+// expected-error @below {{Out-of-bound access for tensor `a` on dimension 1 (flattened) index range [1, 512] exceed dimension size of 512}}
+penguin.memset %a[0, 1][1 x 128, 1 x 512] {value = 0.0}
+// expected-error @below {{access to a in sbuf must be written [partition, offset]}}
+penguin.memset %a[0][1 x 128] {value = 0.0}
+// expected-error @below {{Negative step in Pattern[0] not supported, got -1 for a}}
+penguin.memset %a[127, 0][-1 x 128, 1 x 512] {value = 0.0}
+
+// -----
+
+%a = penguin.alloc : <300x10xf32, hbm>
+%t = penguin.alloc : <128x10xf32, sbuf>
+penguin.for parallel %i = 0 to 3 {
+  // expected-error @below {{index range [0, 3839] exceed dimension size of 3000}}
+  penguin.sb_atom_load %t <- %a[%i * 1280][10 x 128, 1 x 10]
+  // A near miss: the mask keeps the ragged tail inside.
+  penguin.sb_atom_load %t <- %a[%i * 1280][10 x 128, 1 x 10] where 299 - %i * 128 - l0 >= 0
+  // expected-error @below {{index range [2560, 3009] exceed dimension size of 3000}}
+  penguin.sb_atom_load %t <- %a[%i * 1280][10 x 128, 1 x 10] where 300 - %i * 128 - l0 >= 0
+}
+
+// -----
+
+// expected-error @below {{number of partitions 129 exceed architecture limitation of 128}}
+%a = penguin.alloc : <129x512xf32, sbuf>
+
+// -----
+
+// expected-error @below {{which must be all positive, non-zero values.}}
+%a = penguin.alloc : <0x512xf32, hbm>
+
+// -----
+
+%a = penguin.alloc : <128x512xf32, sbuf>
+// expected-error @below {{Memset engine can only be Vector or GpSIMD or Unknown. Got PE}}
+penguin.memset %a {value = 0.0, engine = PE}
+// expected-error @below {{runs on engine Pool, expected one of DVE or Unassigned}}
+penguin.reciprocal %a <- %a {engine = Pool}
+// expected-error @below {{Engine for tensor_scalar can only be Scalar or Vector or GpSIMD or Unknown. Got PE}}
+penguin.tensor_scalar_ptr mult %a <- %a {imm0 = 2.0, engine = PE}
+// expected-error @below {{op0=subtract, op1=None is not supported on engine Activation}}
+penguin.tensor_scalar_ptr subtract %a <- %a {imm0 = 2.0, engine = Activation}
+// expected-error @below {{operand1 and op1 input arguments must be both provided or both None.}}
+penguin.tensor_scalar_ptr mult %a <- %a {imm0 = 2.0, imm1 = 3.0}
+// expected-error @below {{op0 takes exactly one of scalar0 and imm0}}
+penguin.tensor_scalar_ptr mult %a <- %a
+// expected-error @below {{must be both bitvec or both arithmetic operators.}}
+penguin.tensor_scalar_ptr bitwise_and %a <- %a {imm0 = 2, op1 = add, imm1 = 1.0}
+// expected-error @below {{Unsupported dtype 'float32' of 'dst' in a bitwise operation}}
+penguin.tensor_tensor bitwise_or %a <- %a, %a
+
+// -----
+
+%a = penguin.alloc : <128x512xf32, hbm>
+%s = penguin.alloc : <128x512xf32, sbuf>
+// expected-error @below {{Expected operand 'src' of 'penguin.tensor_copy' to be in address space 'sbuf or psum', but got a hbm instead.}}
+penguin.tensor_copy %s <- %a
+// expected-error @below {{Expected SB <-> DRAM or PSUM <-> SB, but got hbm -> hbm; a load goes from hbm to sbuf}}
+penguin.sb_atom_load %a <- %a
+// expected-error @below {{Expected SB <-> DRAM or PSUM <-> SB, but got hbm -> sbuf; a store goes from sbuf to hbm}}
+penguin.sb_atom_store %s <- %a
+
+// -----
+
+%s = penguin.alloc : <64x512xf32, sbuf>
+%p = penguin.alloc : <128x512xf32, psum>
+%q = penguin.alloc : <128x512xf32, psum>
+%t = penguin.alloc : <128x256xf32, sbuf>
+%o = penguin.alloc : <128x512xf32, sbuf>
+// expected-error @below {{Pool cannot read or write PSUM, but 'rhs' is q: f32[128, 512] in psum}}
+penguin.tensor_tensor add %o <- %o, %q {engine = Pool}
+// expected-error @below {{both inputs cannot be PSUM; copy one to SBUF with tensor_copy first}}
+penguin.tensor_tensor add %o <- %p, %q
+// expected-error @below {{number of partitions mismatch in parameters (dst: 128, rhs: 64)}}
+penguin.tensor_tensor add %o <- %o, %s
+// expected-error @below {{tile shape mismatch, expected '[128, 512]' of 'dst', got [128, 256] for 'rhs'}}
+penguin.tensor_tensor add %o <- %o, %t
+// expected-error @below {{'scalar0' must hold one element for each of 128 partitions}}
+penguin.tensor_scalar_ptr add %o <- %o, scalar0 = %o
+// expected-error @below {{address space 'hbm or sbuf', but got a psum instead.; copy it to SBUF first}}
+penguin.dma_copy %o <- %p
+
+// -----
+
+builtin.module attributes {neuron.target = #neuron.target<trn2>} {
+  %a = penguin.alloc : <128x8xf32, sbuf>
+  // expected-error @below {{access to 'dst' (a: f32[64, 8] in sbuf)}}
+  penguin.memset %a[32, 0][1 x 64, 1 x 8] {value = 0.0}
+  penguin.memset %a[32, 0][1 x 32, 1 x 8] {value = 0.0}
+}
+
+// -----
+
+%b = penguin.alloc : <128x1xi32, sbuf>
+%h = penguin.alloc : <128x1xf16, sbuf>
+%o = penguin.alloc : <128x512xf32, sbuf>
+// expected-error @below {{'bias' param of 'penguin.activation' must be a vector of type float32, float16, or bfloat16, got 'int32'}}
+penguin.activation Exp %o <- %o, bias = %b
+// expected-error @below {{'scale' param of 'penguin.activation' must be a scalar or vector of type float32, got 'float16'}}
+penguin.activation Exp %o <- %o, scale = %h
+
+// -----
+
+builtin.module attributes {neuron.target = #neuron.target<trn1>} {
+  %o = penguin.alloc : <128x512xf32, sbuf>
+  %b = penguin.alloc : <128x1xf32, sbuf>
+  // expected-error @below {{reciprocal must have bias=None for trn1.}}
+  penguin.activation Reciprocal %o <- %o, bias = %b
+}
+
+// -----
+
+%w = penguin.alloc : <128x256xbf16, sbuf>
+%x = penguin.alloc : <128x512xbf16, sbuf>
+%y = penguin.alloc : <64x512xbf16, sbuf>
+%f = penguin.alloc : <128x512xf32, sbuf>
+%i = penguin.alloc : <128x512xi32, sbuf>
+%acc = penguin.alloc : <128x512xf32, psum>
+%n = penguin.alloc : <128x512xi32, psum>
+// expected-error @below {{Result buffer of matmult must be psum! Got f: f32[128, 512] in sbuf}}
+penguin.matmul %f <- %w[0, 0][1 x 128, 1 x 128], %x
+// expected-error @below {{number of partitions mismatch in parameters (stationary: 128, moving: 64)}}
+penguin.matmul %acc <- %w[0, 0][1 x 128, 1 x 128], %y
+// expected-error @below {{size of dimension 1 in 'stationary' of 'penguin.matmul' exceed architecture limitation of 128}}
+penguin.matmul %acc <- %w, %x
+// expected-error @below {{tile shape mismatch, expected '[64, 512]' (stationary free, moving free) for 'dst', got [128, 512]}}
+penguin.matmul %acc <- %w[0, 0][1 x 128, 1 x 64], %x
+// expected-error @below {{Unsupported dtype 'int32' of 'moving'}}
+penguin.matmul %acc <- %w[0, 0][1 x 128, 1 x 128], %i
+// expected-error @below {{a float32 or tfloat32 operand goes only with another one, got bfloat16 and float32}}
+penguin.matmul %acc <- %w[0, 0][1 x 128, 1 x 128], %f
+// expected-error @below {{PSUM tensor for non-transpose writes must be a 4-byte dtype (FP32/int32), got int32}}
+penguin.matmul %n <- %w[0, 0][1 x 128, 1 x 128], %x
+
+// -----
+
+builtin.module attributes {neuron.target = #neuron.target<trn2>} {
+  %w = penguin.alloc : <128x128xbf16, sbuf>
+  %x = penguin.alloc : <128x1024xbf16, sbuf>
+  %acc = penguin.alloc : <128x1024xf32, psum>
+  // expected-error @below {{moving free size 1024 exceeds 512; loop over blocks of 512 columns}}
+  penguin.matmul %acc <- %w, %x
+  // expected-error @below {{access to 'dst' crosses a PSUM bank: bytes 1024 to 3071 of a partition, banks hold 2048}}
+  penguin.matmul %acc[0, 256][1 x 128, 1 x 512] <- %w, %x[0, 0][1 x 128, 1 x 512]
+  penguin.matmul %acc[0, 512][1 x 128, 1 x 512] <- %w, %x[0, 0][1 x 128, 1 x 512]
+}
+
+// -----
+
+%w = penguin.alloc : <128x64xbf16, sbuf>
+%s = penguin.alloc : <64x128xbf16, sbuf>
+%f = penguin.alloc : <64x128xf32, psum>
+%p = penguin.alloc : <64x128xbf16, psum>
+// expected-error @below {{Transpose engine can only be Tensor or Vector or Unknown. Got Pool}}
+penguin.transpose %p <- %w {engine = Pool}
+// expected-error @below {{Operand must be no larger than (32, 32) on the vector engine, got (128, 64)}}
+penguin.transpose %s <- %w
+// expected-error @below {{src and dst must have same data type but got bfloat16 and float32}}
+penguin.transpose %f <- %w
+// expected-error @below {{expected '[64, 128]' for 'dst', got [128, 64]}}
+penguin.transpose %w <- %w {engine = PE}
+// expected-error @below {{Expected operand 'dst' of 'penguin.transpose' to be in address space 'psum', but got a sbuf instead.}}
+penguin.transpose %s <- %w {engine = PE}
+penguin.transpose %p <- %w
+
+// -----
+
+%a = penguin.alloc : <128x4x512xf32, sbuf>
+%v = penguin.alloc : <128x4xf32, sbuf>
+%n = penguin.alloc : <128x4xi32, sbuf>
+// expected-error @below {{Reduction on partition axes is not supported, got axes [0]}}
+penguin.tensor_reduce add %v <- %a {axes = [0]}
+// expected-error @below {{Empty axis not supported}}
+penguin.tensor_reduce add %v <- %a {axes = []}
+// expected-error @below {{axes [1] are not the last dimensions of a source of rank 3}}
+penguin.tensor_reduce add %v <- %a {axes = [1]}
+// expected-error @below {{subtract is not supported in 'penguin.tensor_reduce'}}
+penguin.tensor_reduce subtract %v <- %a {axes = [2]}
+// expected-error @below {{negate option can only be used with arithmetic ops, unsupported op=bitwise_and}}
+penguin.tensor_reduce bitwise_and %n[0, 0][1 x 128] <- %n {axes = [1], negate}
+// expected-error @below {{tile shape mismatch, expected '[128, 1]' for 'dst', got [128, 4]}}
+penguin.tensor_reduce add %v <- %a {axes = [1, 2]}
+
+// -----
+
+%f = penguin.alloc : <128x512xf32, sbuf>
+%h = penguin.alloc : <128x512xf16, sbuf>
+%n = penguin.alloc : <128x512xi32, sbuf>
+%p = penguin.alloc : <128x512xi32, psum>
+// expected-error @below {{`predicate` must be a boolean or integer tile, got float32}}
+penguin.tensor_copy_predicated %f <- %f, src = %f
+// expected-error @below {{`src` and `dst` must have the same dtype, got float16 and float32}}
+penguin.tensor_copy_predicated %f <- %n, src = %h
+// expected-error @below {{takes exactly one of src and imm}}
+penguin.tensor_copy_predicated %f <- %n
+// expected-error @below {{takes on_false as one tensor or one immediate}}
+penguin.tensor_select %f <- %n, on_true = %f
+// expected-error @below {{Expected operand 'dst' of 'penguin.index_value' to be in address space 'sbuf', but got a psum instead.}}
+penguin.index_value %p {value = l0}
+
+// -----
+
+%t = penguin.alloc : <512x64xf32, hbm>
+%c = penguin.alloc : <512x64xbf16, hbm>
+%r = penguin.alloc : <128x64xf32, sbuf>
+%i = penguin.alloc : <128x1xu32, sbuf>
+%f = penguin.alloc : <128x1xf32, sbuf>
+%p = penguin.alloc : <128x1xu32, psum>
+// expected-error @below {{DMA instruction must read and write same number of elements, got 8192 (r: f32[128, 64] in sbuf) and 32768}}
+penguin.sb_atom_load %r <- %t
+// expected-error @below {{oob_mode.skip is not supported for direct memory access. Only oob_mode.error is allowed (got oob_mode.skip)}}
+penguin.dma_copy %r <- %t[0][64 x 128, 1 x 64] {oob = skip}
+// expected-error @below {{scatter op can only support bypass or add for now, got max}}
+penguin.dma_copy %t[0][64 x 128, 1 x 64] <- %r {rmw_op = max}
+// expected-error @below {{HWDGE DMA needs equal dtypes, got bfloat16 to float32}}
+penguin.dma_copy %r <- %c[0][64 x 128, 1 x 64] {dge = hwdge}
+// expected-error @below {{source and destination overlap partly in t}}
+penguin.dma_copy %t[0][64 x 128, 1 x 64] <- %t[64][64 x 128, 1 x 64]
+penguin.dma_copy %t[0][128 x 128, 1 x 64] <- %t[64][128 x 128, 1 x 64]
+// expected-error @below {{Indirect indices tile must be on SBUF.}}
+penguin.neuron_indirect_load %r <- %t[0][64 x 128, 1 x 64], %p {max_index = 512}
+// expected-error @below {{Unsupported dtype 'float32' of 'index'}}
+penguin.neuron_indirect_load %r <- %t[0][64 x 128, 1 x 64], %f {max_index = 512}
+// expected-error @below {{DynamicAPINFO::IndirectDimMaxIndex must be > 0, got 0}}
+penguin.neuron_indirect_load %r <- %t[0][64 x 128, 1 x 64], %i {max_index = 0}
+// expected-error @below {{exceed dimension size of 32768}}
+penguin.neuron_indirect_load %r <- %t[0][64 x 128, 1 x 64], %i {max_index = 513}
+// expected-error @below {{Indirect indexing on free dimension not supported, must be partition dimension or block dimension.}}
+penguin.neuron_indirect_load %r <- %t[0][64 x 128, 1 x 64], %i {max_index = 64, indirect_dim = 1}
+// expected-error @below {{GenericIndirectLoad/Save must have 1 element per partition for IndexAP: 128 rows, 64 indices}}
+penguin.neuron_indirect_load %r <- %t[0][64 x 128, 1 x 64], %i[0, 0][1 x 64, 1 x 1] {max_index = 512}
+// expected-error @below {{scatter add cannot have other modes except for error, got oob_mode.skip}}
+penguin.neuron_indirect_rmw %t[0][64 x 128, 1 x 64] <- %r, %i {max_index = 512, oob = skip}
+// expected-error @below {{scatter op can only support bypass or add for now, got min}}
+penguin.neuron_indirect_rmw %t[0][64 x 128, 1 x 64] <- %r, %i {max_index = 512, op = min}
+
+// -----
+
+// expected-error @below {{argument 'a' has type !neuron.tensor<128x8xf32, sbuf>, expected a tensor in hbm}}
+penguin.func @f(a = %a: !neuron.tensor<128x8xf32, sbuf>) {
+  penguin.return
+}
+
+// -----
+
+// expected-error @below {{loop step must be positive, got 0}}
+penguin.for parallel %i = 0 to 3 step 0 {
+}
+
+// -----
+
+%p = penguin.alloc : <4x8xf8e4m3fn_x4, sbuf>
+%q = penguin.alloc : <4x8xu32, hbm>
+// expected-error @below {{DMA may move but not cast packed types, got uint32 to float8_e4m3fn_x4}}
+penguin.sb_atom_load %p <- %q
+// expected-error @below {{memset of packed float8_e4m3fn_x4 takes only 0, got 1.0}}
+penguin.memset %p {value = 1.0}
+
+// -----
+
+%a = penguin.alloc : <128x2x3x5x7x11xf32, sbuf>
+// expected-error @below {{access to 'dst' has 5 free dimensions, exceed max supported number of dimension 4}}
+penguin.memset %a[0, 0][1 x 128, 2310 x 1, 1154 x 1, 385 x 2, 76 x 2, 10 x 2, 3 x 2, 1 x 2] {value = 0.0}

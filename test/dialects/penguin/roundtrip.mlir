@@ -1,0 +1,89 @@
+// RUN: neuron-opt %s | neuron-opt | filecheck %s
+// RUN: neuron-opt %s --print-op-generic | neuron-opt | filecheck %s
+
+// The text form of every penguin operation: it reads back as itself, from the custom
+// and from the generic form.
+
+builtin.module attributes {neuron.target = #neuron.target<trn2>, neuron.version = 1 : i64} {
+  // CHECK-LABEL: penguin.func @structure(a = %a: !neuron.tensor<300x1000xf32, hbm>, inout out = %out: !neuron.tensor<300x1000xf32, hbm>) {
+  penguin.func @structure(a = %a: !neuron.tensor<300x1000xf32, hbm>, inout out = %out: !neuron.tensor<300x1000xf32, hbm>) {
+    // CHECK-NEXT: penguin.for parallel %i = 0 to 3 {
+    penguin.for parallel %i = 0 to 3 {
+      // CHECK-NEXT: %t = penguin.alloc init 0.0 : <128x1000xf32, sbuf>
+      %t = penguin.alloc init 0.0 : <128x1000xf32, sbuf>
+      // CHECK-NEXT: penguin.sb_atom_load @I1 %t <- %a[%i * 128000][1000 x 128, 1 x 1000] where 299 - %i * 128 - l0 >= 0
+      penguin.sb_atom_load @I1 %t <- %a[%i * 128000][1000 x 128, 1 x 1000] where 299 - %i * 128 - l0 >= 0
+      // CHECK-NEXT: penguin.sb_atom_store %out[%i * 128000][1000 x 128, 1 x 1000] <- %t where 299 - %i * 128 - l0 >= 0 {dma_qos = P1, after = [flow "I1"]}
+      penguin.sb_atom_store %out[%i * 128000][1000 x 128, 1 x 1000] <- %t where 299 - %i * 128 - l0 >= 0 {dma_qos = P1, after = [flow "I1"]}
+    }
+    // CHECK: penguin.for sequential %j = 2 to 10 step 4 {
+    penguin.for sequential %j = 2 to 10 step 4 {
+    }
+    // CHECK: penguin.return out = %out
+    penguin.return out = %out
+  }
+
+  // CHECK-LABEL: penguin.func @memory
+  penguin.func @memory(table = %table: !neuron.tensor<512x64xbf16, hbm>, "odd name" = %odd: !neuron.tensor<512x64xf32, hbm>) {
+    %index = penguin.alloc : <128x1xu32, sbuf>
+    %rows = penguin.alloc : <128x64xbf16, sbuf>
+    // CHECK: penguin.dma_copy %rows <- %table[64][64 x 128, 1 x 64] {dge = swdge}
+    penguin.dma_copy %rows <- %table[64][64 x 128, 1 x 64] {dge = swdge}
+    // CHECK-NEXT: penguin.dma_copy %odd[0][64 x 128, 1 x 64] <- %rows {rmw_op = add}
+    penguin.dma_copy %odd[0][64 x 128, 1 x 64] <- %rows {rmw_op = add}
+    // CHECK-NEXT: penguin.neuron_indirect_load %rows <- %table[0][64 x 128, 1 x 64], %index {max_index = 512, oob = skip}
+    penguin.neuron_indirect_load %rows <- %table[0][64 x 128, 1 x 64], %index {max_index = 512, oob = skip}
+    // CHECK-NEXT: penguin.neuron_indirect_save %table[0][64 x 128, 1 x 64] <- %rows, %index {max_index = 512}
+    penguin.neuron_indirect_save %table[0][64 x 128, 1 x 64] <- %rows, %index {max_index = 512}
+    // CHECK-NEXT: penguin.neuron_indirect_rmw %table[0][64 x 128, 1 x 64] <- %rows, %index {max_index = 512}
+    penguin.neuron_indirect_rmw %table[0][64 x 128, 1 x 64] <- %rows, %index {max_index = 512}
+    penguin.return
+  }
+
+  // CHECK-LABEL: penguin.func @compute
+  penguin.func @compute() {
+    %a = penguin.alloc : <128x512xf32, sbuf>
+    %b = penguin.alloc : <128x512xf32, sbuf>
+    %v = penguin.alloc : <128x1xf32, sbuf>
+    %n = penguin.alloc : <128x512xi32, sbuf>
+    %w = penguin.alloc : <128x128xbf16, sbuf>
+    %x = penguin.alloc : <128x512xbf16, sbuf>
+    %acc = penguin.alloc : <128x512xf32, psum>
+    %wt = penguin.alloc : <128x128xbf16, psum>
+    penguin.for parallel %i = 0 to 4 {
+      // CHECK: penguin.tensor_tensor subtract %a[0, 0][1 x 128, 1 x 416] <- %a[0, 0][1 x 128, 1 x 416], %b[0, %i * 32][1 x 128, 1 x 416] where l1 - l0 >= 0 and 300 - l0 - l1 >= 0 {engine = Pool}
+      penguin.tensor_tensor subtract %a[0, 0][1 x 128, 1 x 416] <- %a[0, 0][1 x 128, 1 x 416], %b[0, %i * 32][1 x 128, 1 x 416] where l1 - l0 >= 0 and 300 - l0 - l1 >= 0 {engine = Pool}
+    }
+    // CHECK: penguin.tensor_scalar_ptr mult %a <- %b, scalar0 = %v {op1 = add, imm1 = 1e-06, reverse1}
+    penguin.tensor_scalar_ptr mult %a <- %b, scalar0 = %v {op1 = add, imm1 = 1e-06, reverse1}
+    // CHECK-NEXT: penguin.activation Exp %a <- %b, bias = %v {scale_imm = -1.0}
+    penguin.activation Exp %a <- %b, bias = %v {scale_imm = -1.0}
+    // CHECK-NEXT: penguin.reciprocal %v <- %v
+    penguin.reciprocal %v <- %v
+    // CHECK-NEXT: penguin.tensor_copy %x <- %b
+    penguin.tensor_copy %x <- %b
+    // CHECK-NEXT: penguin.tensor_copy %x <- %b[0, 511][1 x 128, -1 x 512]
+    penguin.tensor_copy %x <- %b[0, 511][1 x 128, -1 x 512]
+    // CHECK-NEXT: penguin.memset %a[64, 0][1 x 64, 2 x 256] {value = inf, engine = DVE}
+    penguin.memset %a[64, 0][1 x 64, 2 x 256] {value = inf, engine = DVE}
+    // CHECK-NEXT: penguin.index_value %n {value = l0 * 512 + l1 + (l0) mod 3}
+    penguin.index_value %n {value = 512 * l0 + l1 + (l0) mod 3}
+    // CHECK-NEXT: penguin.tensor_copy_predicated %a <- %n, src = %b {reverse}
+    penguin.tensor_copy_predicated %a <- %n, src = %b {reverse}
+    // CHECK-NEXT: penguin.tensor_copy_predicated %a <- %n {imm = 0.0}
+    penguin.tensor_copy_predicated %a <- %n {imm = 0.0}
+    // CHECK-NEXT: penguin.tensor_select %a <- %n, on_true = %b {false_imm = nan}
+    penguin.tensor_select %a <- %n, on_true = %b {false_imm = nan}
+    // CHECK-NEXT: penguin.matmul %acc <- %w, %x
+    penguin.matmul %acc <- %w, %x
+    // CHECK-NEXT: penguin.matmul %acc <- %w, %x {accumulate = accumulate}
+    penguin.matmul %acc <- %w, %x {accumulate = accumulate}
+    // CHECK-NEXT: penguin.transpose %wt <- %w {engine = PE}
+    penguin.transpose %wt <- %w {engine = PE}
+    // CHECK-NEXT: penguin.tensor_reduce max %v <- %a {axes = [1], negate}
+    penguin.tensor_reduce max %v <- %a {axes = [1], negate}
+    // CHECK-NEXT: penguin.tensor_copy %n <- %a[0, 0][1 x 128, 1 x 512] as i32
+    penguin.tensor_copy %n <- %a[0, 0][1 x 128, 1 x 512] as i32
+    penguin.return
+  }
+}

@@ -1,0 +1,101 @@
+"""
+Collectives over the arrays of all ranks (bir.md 10.7).
+
+A function takes one output and one input array per rank, in rank order, and writes the
+outputs; inputs and outputs may be the same arrays.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from ..dtypes import DType
+from ..isa import AluOp
+from .kernel import Array
+from .movement import dma_reduce
+from .rules import Rule
+
+Collective: TypeAlias = Callable[[Sequence[Array], Sequence[Array]], None]
+
+
+def _fold(op: AluOp, dtype: DType, ins: Sequence[Array]) -> Array:
+    """The inputs widened to fp32 and folded in rank order, cast back, a new array."""
+    total = np.empty_like(ins[0])
+    dma_reduce(dtype, (dtype,) * len(ins), op)(total, *ins)
+    return total
+
+
+@cache
+def all_reduce(op: AluOp, dtype: DType) -> Collective:
+    """Every rank receives the fold of all inputs; `op` is add, max or min."""
+
+    def collective(outs: Sequence[Array], ins: Sequence[Array]) -> None:
+        total = _fold(op, dtype, ins)
+        for out in outs:
+            out[...] = total.reshape(out.shape)
+
+    return collective
+
+
+@cache
+def reduce_scatter(op: AluOp, dtype: DType, axis: int = 0) -> Collective:
+    """Rank r receives part r of the fold, cut evenly along `axis`."""
+
+    def collective(outs: Sequence[Array], ins: Sequence[Array]) -> None:
+        total = _fold(op, dtype, ins)
+        for out, part in zip(outs, np.split(total, len(outs), axis), strict=True):
+            out[...] = part.reshape(out.shape)
+
+    return collective
+
+
+@cache
+def all_gather(axis: int = 0) -> Collective:
+    """Every rank receives all inputs, one after another along `axis`."""
+
+    def collective(outs: Sequence[Array], ins: Sequence[Array]) -> None:
+        whole = np.concatenate(list(ins), axis)
+        for out in outs:
+            out[...] = whole.reshape(out.shape)
+
+    return collective
+
+
+@cache
+def all_to_all(axis: int = 0) -> Collective:
+    """Rank r receives part r of every input, in rank order along `axis`."""
+
+    def collective(outs: Sequence[Array], ins: Sequence[Array]) -> None:
+        parts = [np.split(x, len(outs), axis) for x in ins]
+        received = [
+            np.concatenate([of_rank[rank] for of_rank in parts], axis)
+            for rank in range(len(outs))
+        ]
+        for out, whole in zip(outs, received, strict=True):
+            out[...] = whole.reshape(out.shape)
+
+    return collective
+
+
+@cache
+def permute(pairs: tuple[tuple[int, int], ...]) -> Collective:
+    """Rank `target` receives the input of rank `source`, for each (source, target)."""
+
+    def collective(outs: Sequence[Array], ins: Sequence[Array]) -> None:
+        sent = {target: ins[source].copy() for source, target in pairs}
+        for target, x in sent.items():
+            outs[target][...] = x.reshape(outs[target].shape)
+
+    return collective
+
+
+RULES: Final = (
+    Rule(
+        "collective reduction",
+        "folded in fp32 in rank order, then cast; max and min as everywhere",
+        "documented",
+        "bir.md 10.7",
+    ),
+)

@@ -1,0 +1,62 @@
+"""
+What a kernel is refused with: errors that know the kernel's line.
+
+Every rule of the language raises through `NKIError` or a subclass of it (penguin.md 5:
+the default is `NKISyntaxError`, some rules are value, type or index errors). The place
+is that of the innermost frame that is not ours, unless one is given.
+"""
+
+from xdsl_neuron.diagnostics import DiagnosticError, SourceLocation, Where
+from xdsl_neuron.tracer.frames import kernel_place
+
+OUTSIDE_KERNEL = "calling NKI API outside of NKI kernels is not supported."
+
+
+class NKIError(DiagnosticError):
+    """A kernel breaks a rule of the language or of the hardware."""
+
+    def __init__(self, message: str, where: Where = None) -> None:
+        super().__init__(kernel_place() if where is None else where, message)
+        self.message = message
+
+    @property
+    def location(self) -> SourceLocation | None:
+        """The kernel's line, None where no kernel frame is known."""
+        return self.diagnostics[0].location
+
+
+class NKISyntaxError(NKIError):
+    """The default: a construct the language does not have."""
+
+
+class NKIValueError(NKIError, ValueError):
+    """An argument has a value that is not allowed."""
+
+
+class NKITypeError(NKIError, TypeError):
+    """An argument has a type that is not allowed."""
+
+
+class NKIIndexError(NKIError, IndexError):
+    """An index leaves its tensor."""
+
+
+class NKIRuntimeError(NKIError, RuntimeError):
+    """The language is used where there is no kernel."""
+
+
+class NKINotImplementedError(NKIError, NotImplementedError):
+    """A documented feature that this implementation does not have."""
+
+
+class SymbolicValueError(NKIError):
+    """
+    Python control flow asks for the value of something that has none while tracing.
+
+    `program_id` says whether only the launch grid's indices are involved: then the
+    kernel is traced once per grid point instead.
+    """
+
+    def __init__(self, message: str, program_id: bool = False) -> None:
+        super().__init__(message)
+        self.program_id = program_id
