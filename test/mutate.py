@@ -240,8 +240,9 @@ def main() -> int:
     kinds = Counter[str]()
     with tempfile.TemporaryDirectory() as scratch:
         for failure in failures(pool, args.seed, indices, scratch):
-            kinds[failure.reason] += 1
-            if args.only is not None or kinds[failure.reason] == 1:
+            kind = re.sub(r"\d+|'[^']*'", "*", failure.reason)
+            kinds[kind] += 1
+            if args.only is not None or kinds[kind] == 1:
                 print(f"mutant {failure.index} of {failure.case.path}")
                 print(f"  neuron-opt {shlex.join(failure.case.options)}")
                 print(f"  {failure.reason}")

@@ -40,7 +40,7 @@ MAX_DIGITS = 1000
 _FRAMES_PER_LEVEL = 40
 """Python frames that parsing, printing or cloning one level of nesting may take."""
 
-_BODY = r"""<(?:[^<>"]|->|<(?:[^<>"]|->)*>)*>"""
+_BODY = r"""<(?:[^<>"-]|->?|<(?:[^<>"-]|->?)*>)*>"""
 _DIALECT_ATTRIBUTE = re.compile(rf"[!#][\w.$-]+{_BODY}")
 
 
@@ -78,7 +78,16 @@ def parse_module(
 
 
 class _BoundedLexer(MLIRLexer):
-    """xDSL's lexer, which takes any numeric character and any length for a number."""
+    """
+    xDSL's lexer without its traps.
+
+    It takes any numeric character and any length for a number, and its pattern for a
+    string takes exponential time on one that is not closed.
+    """
+
+    _unescaped_characters_regex = re.compile(
+        r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
+    )
 
     def _lex_number(self, start_pos: Position) -> MLIRToken:
         if not self.input.content[start_pos].isascii():

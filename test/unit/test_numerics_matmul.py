@@ -139,7 +139,7 @@ def test_into_bf16_psum():
     small = np.full((1, 1), 2**-8, ml_dtypes.bfloat16)
     kernel(out, one, small, True)
     assert float(out[0, 0]) == 1.0
-    kernel(out, one, 3 * small, True)
+    kernel(out, one, np.full((1, 1), 3 * 2**-8, ml_dtypes.bfloat16), True)
     assert float(out[0, 0]) == 1 + 2**-6
     kernel(out, one, small)
     assert float(out[0, 0]) == 2**-8

@@ -125,6 +125,8 @@ class Instruction(IRDLOperation):
 
     OUTS: ClassVar[tuple[str, ...]] = ()
     INS: ClassVar[tuple[str, ...]] = ()
+    RESULTS: ClassVar[tuple[Attribute, ...]] = ()
+    """Types of the results; most instructions write tensors and have none."""
     HEADER: ClassVar[tuple[str, ...]] = ()
     """Enumeration properties written bare after the operation's name."""
 
@@ -179,7 +181,11 @@ class Instruction(IRDLOperation):
 
             sizes = [0 if value is None else 1 for value in operands]
             properties["operandSegmentSizes"] = segment_sizes((*sizes, len(indices)))
-        return cls.create(operands=[*present, *indices], properties=properties)
+        return cls.create(
+            operands=[*present, *indices],
+            properties=properties,
+            result_types=cls.RESULTS,
+        )
 
     def segments(self) -> tuple[tuple[int, ...], int]:
         """For each declared operand 1 or 0, and the number of present ones."""
@@ -337,6 +343,20 @@ class Instruction(IRDLOperation):
                 problem = self._masked_problem(given, data, ranges)
             if problem:
                 raise VerifyException(problem)
+
+    @gate("Cannot update immutable parameter `...`", "penguin.md 5")
+    def written_is_mutable(self) -> None:
+        """Constants are not written."""
+        values = self.data_values()
+        for name in self.OUTS:
+            value = values.get(name)
+            owner = None if value is None else value.owner
+            if isinstance(owner, Operation) and "contents" in owner.properties:
+                assert value is not None
+                raise VerifyException(
+                    f"Cannot update immutable parameter `{value.name_hint or name}`, "
+                    "it is a constant"
+                )
 
     def reachable(self, operand: Operand) -> Operand:
         """The operand with the access whose bounds count (an index widens it)."""

@@ -33,6 +33,7 @@ from xdsl.traits import (
     IsTerminator,
     MemoryAllocEffect,
     NoTerminator,
+    Pure,
     RecursiveMemoryEffect,
     SymbolOpInterface,
 )
@@ -40,6 +41,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.instruction_text import integer
 from xdsl_neuron.dialects.neuron import (
+    Contents,
+    ContentsAttr,
     ImmediateAttr,
     LoopKindAttr,
     TensorType,
@@ -414,6 +417,68 @@ class Alloc(IRDLOperation):
         init = "" if self.init is None else f" init {self.init.data}"
         body = render_tensor_spec(self.tensor.data)
         printer.print_string(f"{init} : {body}")
+        if self.attributes:
+            printer.print_string(" attributes ")
+            printer.print_attr_dict(self.attributes)
+
+
+class Constant(IRDLOperation):
+    """
+    A read-only tensor in HBM.
+
+        %id = penguin.constant identity : <128x128xbf16, hbm>
+    """
+
+    contents = prop_def(ContentsAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def make(
+        cls, contents: Contents, kind: TensorType, hint: str | None = None
+    ) -> Self:
+        """A constant with these contents."""
+        operation = cls.create(
+            result_types=[kind], properties={"contents": ContentsAttr(contents)}
+        )
+        if hint is not None and SSAValue.is_valid_name(hint):
+            operation.results[0].name_hint = hint
+        return operation
+
+    @property
+    def tensor(self) -> TensorType:
+        """The constant's type."""
+        kind = self.results[0].type
+        assert isinstance(kind, TensorType)
+        return kind
+
+    def verify_(self) -> None:
+        """In HBM; contents that fill the type."""
+        if self.tensor.space is not Space.HBM:
+            raise VerifyException(
+                f"a constant is in hbm, got {self.tensor.space}; load it to SBUF"
+            )
+        self.contents.check(self.tensor.data)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Reads `contents : <shape, space>`."""
+        cursor = Cursor.at(parser)
+        contents = ContentsAttr.scan(cursor)
+        cursor.expect(":")
+        kind = scan_type(cursor)
+        resume(parser, cursor.pos)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        operation = cls.make(contents, kind)
+        if attributes is not None:
+            operation.attributes.update(attributes.data)
+        return operation
+
+    def print(self, printer: Printer) -> None:
+        """Writes `contents : <shape, space>`."""
+        body = render_tensor_spec(self.tensor.data)
+        printer.print_string(f" {self.contents.render()} : {body}")
         if self.attributes:
             printer.print_string(" attributes ")
             printer.print_attr_dict(self.attributes)

@@ -206,6 +206,8 @@ _FUNCTIONS: Final[dict[ActivationFunction, Function]] = {
     ActivationFunction.IS_FINITE: _is_finite,
 }
 
+_COPIES: Final = (ActivationFunction.IDENTITY, ActivationFunction.COPY)
+
 # Functions with f(-0) = f(+0) to the bit, for which adding a bias of 0 changes nothing.
 _BLIND_TO_ZERO_SIGN: Final = frozenset(
     {
@@ -256,17 +258,24 @@ def activation_function(func: ActivationFunction, x: Array, alpha: Scalar) -> Ar
 
 
 def _affine(src: DType, keeps_zero_sign: bool) -> Function:
-    """a(x, scale, bias) = x * scale + bias in fp32; `x` itself where that is exact."""
+    """
+    a(x, scale, bias, out=None) = x * scale + bias in fp32.
+
+    Without `out` it is `x` itself where that is exact.
+    """
     widen = to_float32(src)
 
-    def affine(x: Array, scale: Scalar, bias: Scalar) -> Array:
+    def affine(
+        x: Array, scale: Scalar, bias: Scalar, out: Array | None = None
+    ) -> Array:
         scaled = widen(x)
         if not (isinstance(scale, float) and scale == 1.0):
-            product: Array = np.multiply(scaled, scale)
-            return np.add(product, bias, out=product)
+            # A new array: an array `bias` may be a column of `out`.
+            scaled = np.multiply(scaled, scale)
+            return np.add(scaled, bias, out=scaled if out is None else out)
         if not keeps_zero_sign and isinstance(bias, float) and bias == 0.0:
             return scaled
-        return np.add(scaled, bias)
+        return np.add(scaled, bias, out=out)
 
     return affine
 
@@ -292,6 +301,14 @@ def _finisher(func: ActivationFunction, dst: DType) -> Function:
 def activation(func: ActivationFunction, dst: DType, src: DType) -> Kernel:
     """Kernel(out, x, scale, bias, alpha=0.0): out = func(x * scale + bias; alpha)."""
     affine = _affine(src, func not in _BLIND_TO_ZERO_SIGN)
+    if func in _COPIES and dst is _F32:
+
+        def copy_kernel(
+            out: Array, x: Array, scale: Scalar, bias: Scalar, alpha: Scalar = 0.0
+        ) -> None:
+            affine(x, scale, bias, out)
+
+        return copy_kernel
     finish = _finisher(func, dst)
 
     def kernel(

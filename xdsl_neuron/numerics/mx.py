@@ -36,6 +36,7 @@ _EMAX: Final = {
     DType.FLOAT8_E5M2_X4: 15,
 }
 _FP4_MAX: Final = np.float32(6.0)
+_FP4_SHIFTS: Final = np.array([0, 4, 8, 12], np.uint16)
 _FP4_VALUES: Final = (
     np.arange(16, dtype=np.uint8).view(ml_dtypes.float4_e2m1fn).astype(np.float32)
 )
@@ -86,8 +87,7 @@ def unpack(dtype: DType, x: Array) -> Array:
         lanes = np.ascontiguousarray(x)[..., None].view(np.uint8)
         kind = getattr(ml_dtypes, element.numpy_name)
         return to_float32(element)(lanes.view(kind))
-    shifts = 4 * np.arange(_LANES, dtype=np.uint16)
-    return _FP4_VALUES[(x[..., None] >> shifts) & 15]
+    return _FP4_VALUES[(x[..., None] >> _FP4_SHIFTS) & 15]
 
 
 @cache

@@ -118,16 +118,12 @@ def philox(state: Array, count: int) -> Array:
     one a block, wrapping into nothing.
     """
     blocks = -(-count // _PHILOX_WORDS)
-    first = state[:, 0, None] + np.arange(blocks, dtype=_U32)
-    counter = [
-        first,
-        *(np.broadcast_to(state[:, i, None], first.shape) for i in (1, 2, 3)),
-    ]
-    out = np.stack(
-        philox_block(counter, (state[:, 4, None], state[:, 5, None])), axis=2
-    )
+    columns = [state[:, i, None] for i in range(_PHILOX_WORDS + 2)]
+    first = columns[0] + np.arange(blocks, dtype=_U32)
+    others = [np.broadcast_to(column, first.shape) for column in columns[1:4]]
+    words = philox_block([first, *others], (columns[4], columns[5]))
     state[:, 0] += _U32(blocks & 0xFFFFFFFF)
-    return out.reshape(state.shape[0], -1)[:, :count]
+    return np.stack(words, axis=2).reshape(state.shape[0], -1)[:, :count]
 
 
 def philox_block(counter: list[Array], key: tuple[Array, Array]) -> list[Array]:

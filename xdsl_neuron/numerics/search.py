@@ -42,7 +42,7 @@ def match8(x: Array, values: Array, order: range) -> Array:
     equal values in `order`.
     """
     remaining = x.copy()
-    partitions = np.arange(x.shape[0])
+    partitions = np.arange(x.shape[0], dtype=np.intp)
     found = np.empty((x.shape[0], _WIDTH), np.int64)
     for column in order:
         equal = np.equal(remaining, values[:, column, None])

@@ -38,6 +38,8 @@ from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.instruction_text import quoted, symbol_text
 from xdsl_neuron.dialects.instructions import dma, elementwise, matrix, reduction
 from xdsl_neuron.dialects.neuron import (
+    Contents,
+    ContentsAttr,
     DgeTypeAttr,
     EdgesAttr,
     EngineAttr,
@@ -184,7 +186,8 @@ class LocationOp(IRDLOperation):
     A named memory location, alive from here to its last use.
 
     Its kind says what it is to the caller; an internal one is fresh each time the
-    operation executes. `mutable` marks an input that is also written.
+    operation executes. `mutable` marks an input that is also written. A `Const` has
+    contents and is read-only.
 
         %a = bir.location @a ExternalInput : <8x4xf32, hbm>
     """
@@ -194,6 +197,7 @@ class LocationOp(IRDLOperation):
     location_name = prop_def(StringAttr)
     kind = prop_def(TensorKindAttr, default_value=TensorKindAttr(TensorKind.INTERNAL))
     mutable = opt_prop_def(UnitAttr)
+    contents = opt_prop_def(ContentsAttr)
     result = result_def(TensorType)
 
     traits = traits_def(MemoryAllocEffect(), MemoryWriteEffect())
@@ -205,6 +209,7 @@ class LocationOp(IRDLOperation):
         name: str,
         role: TensorKind = TensorKind.INTERNAL,
         mutable: bool = False,
+        contents: Contents | None = None,
     ) -> Self:
         """A location of this type and name."""
         properties: dict[str, Attribute] = {
@@ -213,6 +218,8 @@ class LocationOp(IRDLOperation):
         }
         if mutable:
             properties["mutable"] = UnitAttr()
+        if contents is not None:
+            properties["contents"] = ContentsAttr(contents)
         operation = cls.create(result_types=[kind], properties=properties)
         if SSAValue.is_valid_name(name):
             operation.results[0].name_hint = name
@@ -232,23 +239,28 @@ class LocationOp(IRDLOperation):
             raise VerifyException(
                 f"location of kind {role} must be in hbm, got {self.tensor.space}"
             )
+        if (self.contents is not None) != (role is TensorKind.CONST):
+            raise VerifyException("a location has contents where its kind is Const")
+        if self.contents is not None:
+            self.contents.check(self.tensor.data)
         if self.mutable is not None and role is not TensorKind.INPUT:
             raise VerifyException(f"only an input is mutable, got kind {role}")
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        """Reads `@name [kind] [mutable] : <shape, space>`."""
+        """Reads `@name [mutable] [kind [contents]] : <shape, space>`."""
         cursor = Cursor.at(parser)
         name = cursor.symbol()
         role, mutable = TensorKind.INTERNAL, False
         if not cursor.peek(":"):
             mutable = cursor.keyword("mutable")
             role = cursor.enum(TensorKind)
+        contents = None if cursor.peek(":") else ContentsAttr.scan(cursor)
         cursor.expect(":")
         kind = structure.scan_type(cursor)
         resume(parser, cursor.pos)
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        operation = cls.make(kind, name, role, mutable)
+        operation = cls.make(kind, name, role, mutable, contents)
         if attributes is not None:
             operation.attributes.update(attributes.data)
         return operation
@@ -260,6 +272,8 @@ class LocationOp(IRDLOperation):
             text += " mutable"
         if self.kind.data is not TensorKind.INTERNAL or self.mutable is not None:
             text += f" {self.kind.data}"
+        if self.contents is not None:
+            text += f" {self.contents.render()}"
         printer.print_string(f"{text} : {render_tensor_spec(self.tensor.data)}")
         if self.attributes:
             printer.print_string(" attributes ")

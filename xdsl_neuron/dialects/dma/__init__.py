@@ -28,6 +28,7 @@ from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Instruction, Operand
 from xdsl_neuron.dialects.instruction_text import symbol_text
+from xdsl_neuron.dialects.instructions.dma import widened
 from xdsl_neuron.dialects.neuron import (
     AluOpAttr,
     DTypeAttr,
@@ -281,18 +282,9 @@ class IndirectDescriptor(Descriptor):
 
     def reachable(self, operand: Operand) -> Operand:
         """The access that covers every row the index can name."""
-        if operand.name != self.INDEXED or not operand.access.pairs:
+        if operand.name != self.INDEXED:
             return operand
-        step, _ = operand.access.pairs[0]
-        ranges = [(0, num) for _, num in operand.access.pairs]
-        access = operand.access.restricted(ranges)
-        pairs = ((step, max(self.limit, 1)), *access.pairs[1:])
-        return Operand(
-            operand.name,
-            operand.value,
-            operand.type,
-            type(access)(access.offset, pairs, access.partition, access.dtype),
-        )
+        return widened(operand, 0, self.limit)
 
     @gate("one index for each row", "dma.md 9.6")
     def index_count(self) -> None:

@@ -1,5 +1,6 @@
 """Instructions of the DMA engines: copies between HBM and SBUF, direct and indirect."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i64
@@ -205,6 +206,16 @@ class Copy(DmaInstruction):
             )
 
 
+def widened(operand: Operand, axis: int, limit: int) -> Operand:
+    """The operand with `limit` rows along the dimension an index replaces."""
+    pairs = list(operand.access.pairs)
+    if not 0 <= axis < len(pairs):
+        return operand
+    pairs[axis] = (pairs[axis][0], max(limit, 1))
+    access = replace(operand.access, pairs=tuple(pairs))
+    return replace(operand, access=access)
+
+
 class IndirectInstruction(DmaInstruction):
     """
     A DMA whose HBM side picks rows by an index tensor in SBUF.
@@ -244,13 +255,7 @@ class IndirectInstruction(DmaInstruction):
         """The access that covers every row the index can name."""
         if operand.name != self.INDEXED:
             return operand
-        pairs = list(operand.access.pairs)
-        if not 0 <= self.axis < len(pairs):
-            return operand
-        step, _ = pairs[self.axis]
-        pairs[self.axis] = (step, max(self.limit, 1))
-        access = Access(operand.access.offset, tuple(pairs), None, operand.access.dtype)
-        return Operand(operand.name, operand.value, operand.type, access)
+        return widened(operand, self.axis, self.limit)
 
     @gate(
         "Indirect indexing on free dimension not supported, must be partition "

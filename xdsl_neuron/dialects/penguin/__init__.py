@@ -10,7 +10,14 @@ from xdsl.ir import Dialect
 from xdsl.irdl import irdl_op_definition
 
 from xdsl_neuron.dialects import structure
-from xdsl_neuron.dialects.instructions import dma, elementwise, matrix, reduction
+from xdsl_neuron.dialects.instructions import (
+    dma,
+    elementwise,
+    gather,
+    matrix,
+    reduction,
+    transpose,
+)
 
 
 @irdl_op_definition
@@ -39,6 +46,13 @@ class AllocOp(structure.Alloc):
     """A tile or an HBM tensor, fresh each time it executes."""
 
     name = "penguin.alloc"
+
+
+@irdl_op_definition
+class ConstantOp(structure.Constant):
+    """A weight, an identity or another read-only tensor."""
+
+    name = "penguin.constant"
 
 
 @irdl_op_definition
@@ -81,6 +95,55 @@ class NeuronIndirectRMWOp(dma.IndirectAccumulate):
     """Scatter-add by an index tile."""
 
     name = "penguin.neuron_indirect_rmw"
+
+
+@irdl_op_definition
+class DMATransposeLoadOp(transpose.DmaTranspose):
+    """`nisa.dma_transpose` from HBM."""
+
+    name = "penguin.dma_transpose_load"
+
+
+@irdl_op_definition
+class DMATransposeCopyOp(transpose.DmaTranspose):
+    """`nisa.dma_transpose` from SBUF."""
+
+    name = "penguin.dma_transpose_copy"
+
+
+@irdl_op_definition
+class DMAIndirectTransposeOp(transpose.DmaIndirectTranspose):
+    """`nisa.dma_transpose` of gathered rows."""
+
+    name = "penguin.dma_indirect_transpose"
+
+
+@irdl_op_definition
+class LoadTensorToRegisterOp(gather.TensorLoad):
+    """`nisa.register_load`."""
+
+    name = "penguin.load_tensor_to_register"
+
+
+@irdl_op_definition
+class StreamShuffleOp(gather.StreamShuffle):
+    """`nisa.nc_stream_shuffle`."""
+
+    name = "penguin.stream_shuffle"
+
+
+@irdl_op_definition
+class IndirectCopyOp(gather.IndirectCopy):
+    """`nisa.local_gather`."""
+
+    name = "penguin.indirect_copy"
+
+
+@irdl_op_definition
+class PoolGatherOp(gather.Gather):
+    """`nl.gather_flattened`."""
+
+    name = "penguin.pool_gather"
 
 
 @irdl_op_definition
@@ -174,12 +237,20 @@ Penguin = Dialect(
         ReturnOp,
         ForOp,
         AllocOp,
+        ConstantOp,
         SBAtomLoadOp,
         SBAtomStoreOp,
         DMACopyOp,
         NeuronIndirectLoadOp,
         NeuronIndirectSaveOp,
         NeuronIndirectRMWOp,
+        DMATransposeLoadOp,
+        DMATransposeCopyOp,
+        DMAIndirectTransposeOp,
+        LoadTensorToRegisterOp,
+        StreamShuffleOp,
+        IndirectCopyOp,
+        PoolGatherOp,
         TensorTensorOp,
         TensorScalarPtrOp,
         ActivationOp,

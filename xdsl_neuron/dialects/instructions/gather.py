@@ -1,0 +1,254 @@
+"""Gathers and shuffles made by an engine, and scalar registers."""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, i64
+from xdsl.irdl import operand_def, prop_def, result_def
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import Engine, Space
+
+SHUFFLE_LANES = 32
+KEEP_LANE = 255
+CORE_PARTITIONS = 16
+INDICES_PER_CORE_MAX = 4096
+ELEMENTS_PER_INDEX = (1, 2, 4, 8, 16, 32)
+
+
+class StreamShuffle(ComputeInstruction):
+    """
+    Permutes partitions inside every aligned block of 32.
+
+    `dst[b + i] = src[b + mask[i]]`; 255 leaves a destination partition as it is.
+    """
+
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src",)
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    mask = prop_def(DenseArrayBase.constr(i64))
+
+    @gate("StreamShuffle does not support cast", "bir.md 6.9")
+    def same_dtype(self) -> None:
+        """A shuffle moves bits."""
+        data = self.data()
+        src, dst = data["src"].dtype, data["dst"].dtype
+        if src is not dst:
+            raise VerifyException(
+                "StreamShuffle does not support cast, got "
+                f"{src.nki_name} to {dst.nki_name}"
+            )
+
+    @gate(
+        "StreamShuffle Mask must have 32 elements | StreamShuffle Mask entry must be "
+        "<32",
+        "bir.md 6.9",
+    )
+    def shuffle_mask(self) -> None:
+        """32 lanes, or 255 to keep one."""
+        mask = self.mask.get_values()
+        if len(mask) != SHUFFLE_LANES:
+            raise VerifyException(
+                f"StreamShuffle Mask must have 32 elements, got {len(mask)}"
+            )
+        for entry in mask:
+            if not 0 <= entry < SHUFFLE_LANES and entry != KEEP_LANE:
+                raise VerifyException(
+                    f"StreamShuffle Mask entry must be <32, got {entry} (255 keeps)"
+                )
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """Whole blocks of 32 partitions, the same elements on both sides."""
+        self.check_elementwise("src")
+        partitions = self.data()["dst"].partitions
+        if partitions % SHUFFLE_LANES:
+            raise VerifyException(
+                f"StreamShuffle works on 32, 64, 96 or 128 partitions, got {partitions}"
+            )
+
+
+class IndirectCopy(ComputeInstruction):
+    """
+    `local_gather`: each GpSIMD core gathers within its 16 partitions.
+
+    A core's indices run along its partitions first. Index k picks
+    `num_elem_per_idx` elements of every partition of the core.
+    """
+
+    ENGINES: ClassVar = (Engine.POOL,)
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src", "index")
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    index = operand_def(TensorType)
+    num_elem_per_idx = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
+    num_valid_indices = prop_def(IntegerAttr)
+
+    def lane_dims(self, data: dict[str, Operand]) -> dict[str, tuple[int, ...]]:
+        """No operand follows another's free dimension."""
+        return {name: (-1,) * len(o.shape) for name, o in data.items()}
+
+    @gate(
+        "src_buffer and index must have same partition dimension size",
+        "penguin.md 6.1",
+    )
+    def same_partitions(self) -> None:
+        """One index column per data partition, in whole cores."""
+        data = self.data()
+        src, index = data["src"].partitions, data["index"].partitions
+        if src != index or data["dst"].partitions != src:
+            raise VerifyException(
+                "src_buffer and index must have same partition dimension size, got "
+                f"{src} and {index} (dst {data['dst'].partitions})"
+            )
+        if src % CORE_PARTITIONS:
+            raise VerifyException(
+                f"partition dimension size must be a multiple of 16, got {src}"
+            )
+
+    @gate(
+        "num_elem_per_idx must be one of [1, 2, 4, 8, 16, 32]",
+        "penguin.md 6.1",
+    )
+    def run_length(self) -> None:
+        """The runs a core copies."""
+        run = self.num_elem_per_idx.value.data
+        if run not in ELEMENTS_PER_INDEX:
+            raise VerifyException(
+                f"num_elem_per_idx must be one of [1, 2, 4, 8, 16, 32], got {run}"
+            )
+
+    @gate(
+        "num_valid_indices cannot exceed total indices per core | number of indices "
+        "per core must be <= 4096",
+        "penguin.md 6.1",
+    )
+    def index_count(self) -> None:
+        """A core has 16 partitions' worth of indices, at most 4096."""
+        data = self.data()
+        total = data["index"].free_count * CORE_PARTITIONS
+        valid = self.num_valid_indices.value.data
+        if valid > total or valid <= 0:
+            raise VerifyException(
+                "num_valid_indices cannot exceed total indices per core, got "
+                f"{valid} of {total}"
+            )
+        if total > INDICES_PER_CORE_MAX:
+            raise VerifyException(
+                f"number of indices per core must be <= 4096, got {total}"
+            )
+        needed = valid * self.num_elem_per_idx.value.data
+        if data["dst"].free_count != needed:
+            raise VerifyException(
+                f"tile shape mismatch, expected '[{data['src'].partitions}, {needed}]' "
+                f"for 'dst', got {list(data['dst'].shape)}"
+            )
+
+    @gate("TensorIndirect Indices data type must be uint16", "bir.md 6.3")
+    def gather_dtypes(self) -> None:
+        """16-bit indices; the data is not cast; all in SBUF."""
+        data = self.data()
+        if data["index"].dtype is not DType.UINT16:
+            raise VerifyException(
+                "TensorIndirect Indices data type must be uint16, got "
+                f"{data['index'].dtype.nki_name}"
+            )
+        check_gather(self, data)
+
+
+def check_gather(instruction: ComputeInstruction, data: dict[str, Operand]) -> None:
+    """GpSIMD gathers SBUF without casting."""
+    for operand in data.values():
+        if operand.space is not Space.SBUF:
+            instruction.wrong_space(operand, "sbuf")
+    src, dst = data["src"].dtype, data["dst"].dtype
+    if src is not dst:
+        raise VerifyException(
+            f"{instruction.name} src and dst must have same data type but got "
+            f"{src.nki_name} and {dst.nki_name}"
+        )
+
+
+class Gather(ComputeInstruction):
+    """`gather_flattened`: `dst[p, i] = src[p, index[p, i]]` on GpSIMD."""
+
+    ENGINES: ClassVar = (Engine.POOL,)
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src", "index")
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    index = operand_def(TensorType)
+
+    def lane_dims(self, data: dict[str, Operand]) -> dict[str, tuple[int, ...]]:
+        """Output and index run together; the data is reached as a whole."""
+        found = super().lane_dims(data)
+        rank = len(data["src"].shape)
+        found["src"] = (0, *(-1,) * (rank - 1))
+        return found
+
+    @gate("indices uint32", "penguin.md 6.1")
+    def index_dtype(self) -> None:
+        """32-bit unsigned indices."""
+        data = self.data()
+        if data["index"].dtype is not DType.UINT32:
+            raise VerifyException(
+                f"Unsupported dtype '{data['index'].dtype.nki_name}' of 'index', "
+                "expected one of the following dtypes: uint32"
+            )
+        check_gather(self, data)
+
+    @gate("dim bounds", "penguin.md 6.1; nki.md 1.1 nc_n_gather")
+    def gather_shapes(self) -> None:
+        """The output has the indices' elements, all operands the same partitions."""
+        self.check_elementwise("index")
+        data = self.data()
+        if data["src"].partitions != data["dst"].partitions:
+            raise VerifyException(
+                "number of partitions mismatch in parameters (dst: "
+                f"{data['dst'].partitions}, src: {data['src'].partitions})"
+            )
+
+
+class TensorLoad(Instruction):
+    """
+    Loads one 32-bit integer into a register: an `index` that offsets may use.
+
+        %r = penguin.load_tensor_to_register %t[0, 0][1 x 1]
+    """
+
+    INS: ClassVar = ("src",)
+    RESULTS: ClassVar = (IndexType(),)
+
+    src = operand_def(TensorType)
+    result = result_def(IndexType)
+
+    @gate(
+        "InstTensorLoad/InstTensorSave register and tensor must have the same number "
+        "of bytes. Got src={src_type} dst={dst_type}",
+        "dma.md 9.4 EBIR011",
+    )
+    def one_element(self) -> None:
+        """Exactly one 32-bit integer in HBM or SBUF."""
+        src = self.data()["src"]
+        if src.access.count != 1:
+            raise VerifyException(
+                f"a register holds one element, got {src.access.count} ({src})"
+            )
+        if src.dtype not in (DType.INT32, DType.UINT32):
+            raise VerifyException(
+                "InstTensorLoad/InstTensorSave register and tensor must have the same "
+                f"number of bytes. Got src={src.dtype.bir_name} dst=int32"
+            )
+        if src.space is Space.PSUM:
+            raise VerifyException(
+                "InstTensorLoad/InstTensorSave cannot read psum; copy to sbuf first"
+            )

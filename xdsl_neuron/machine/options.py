@@ -1,0 +1,26 @@
+"""How the machine behaves where a program leaves it open."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class MachineOptions:
+    """
+    Switches of the machine; the defaults expose bugs.
+
+    Attributes:
+        uninitialized_memory: what a buffer holds that nothing has written: `poison` is
+            NaN in floating point types and the byte 0x7E elsewhere.
+        max_unrolled_steps: instructions up to which a plan is kept; a longer program
+            is planned again in every run, piece by piece, in bounded memory.
+        max_iterations: executions of loop bodies that a program may ask for.
+        max_tensor_bytes: the largest tensor that is allocated.
+        random_seed: seed of inputs that a tool makes up.
+    """
+
+    uninitialized_memory: Literal["poison", "zero"] = "poison"
+    max_unrolled_steps: int = 200_000
+    max_iterations: int = 50_000_000
+    max_tensor_bytes: int = 1 << 32
+    random_seed: int = 0

@@ -1,0 +1,123 @@
+"""Cutting an instruction to the box its mask leaves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from xdsl_neuron.affine import Affine, Atom, Lane
+from xdsl_neuron.diagnostics import DiagnosticError
+from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instructions.dma import IndirectInstruction
+from xdsl_neuron.dialects.neuron import Access
+
+Ranges = tuple[tuple[int, int], ...]
+"""Half-open (low, high) per lane."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """
+    The lanes of an instruction and how its operands run along them.
+
+    Shapes do not depend on the iteration, so one frame serves all iterations.
+    """
+
+    instruction: Instruction
+    operands: tuple[Operand | None, ...]
+    lanes: tuple[int, ...]
+    dims: tuple[tuple[int, ...], ...]
+    given: tuple[Access | None, ...]
+
+    @staticmethod
+    def of(instruction: Instruction) -> "Frame":
+        """Reads the frame of an instruction."""
+        data = instruction.data()
+        names = instruction.layout().names
+        lanes = instruction.lane_shape(data)
+        dims = instruction.lane_dims(data)
+        accesses = instruction.accesses
+        given = (None,) * len(names) if accesses is None else accesses.data
+        return Frame(
+            instruction,
+            tuple(data.get(name) for name in names),
+            lanes,
+            tuple(
+                _with_partitions(data[name], dims[name], lanes) if name in data else ()
+                for name in names
+            ),
+            given,
+        )
+
+    def cut(self, ranges: Ranges) -> tuple[Access | None, ...]:
+        """
+        The operands' accesses within `ranges`, None where the whole tensor is meant.
+
+        A range that reaches an operand whose dimensions do not follow the lanes is a
+        `DiagnosticError`.
+        """
+        full = tuple((0, extent) for extent in self.lanes)
+        if ranges == full:
+            return self.given
+        clipped = {lane for lane, r in enumerate(ranges) if r != full[lane]}
+        return tuple(
+            None if operand is None else self._cut_operand(operand, dims, ranges, clipped)
+            for operand, dims in zip(self.operands, self.dims, strict=True)
+        )
+
+    def _cut_operand(
+        self, operand: Operand, dims: Sequence[int], ranges: Ranges, clipped: set[int]
+    ) -> Access:
+        shape = operand.shape
+        for lane, extent in zip(dims, shape, strict=True):
+            follows = lane >= 0 and extent == self.lanes[lane]
+            if not follows and extent > 1 and (lane in clipped or clipped - set(dims)):
+                raise DiagnosticError(
+                    self.instruction,
+                    f"masks dimensions {sorted(clipped)} of {list(self.lanes)}, but "
+                    f"'{operand.name}' has shape {list(shape)}; give all operands the "
+                    "same dimensions",
+                )
+        inner = [
+            ranges[lane] if lane >= 0 else (0, extent)
+            for lane, extent in zip(dims, shape, strict=True)
+        ]
+        axis = self._indexed_axis(operand)
+        if axis is not None:
+            # Position k of this dimension is index[k]: fewer rows, no other start.
+            low, high = inner[axis]
+            inner[axis] = (0, high - low)
+        return operand.access.restricted(inner)
+
+    def _indexed_axis(self, operand: Operand) -> int | None:
+        instruction = self.instruction
+        if not isinstance(instruction, IndirectInstruction):
+            return None
+        return instruction.axis if operand.name == instruction.INDEXED else None
+
+
+def _with_partitions(
+    operand: Operand, dims: tuple[int, ...], lanes: tuple[int, ...]
+) -> tuple[int, ...]:
+    """
+    Lanes of an operand's dimensions; partitions follow the first lane in any rank.
+
+    An operand of another rank than the lanes has no lanes beside.
+    """
+    other_rank = dims and len(dims) != len(lanes) and set(dims) == {-1}
+    if other_rank and operand.space.on_chip and operand.shape[0] == lanes[0]:
+        return (0, *dims[1:])
+    return dims
+
+
+def shift_lanes(expression: Affine, lows: Sequence[int]) -> Affine:
+    """The expression over lanes counted from the corner `lows` of a box."""
+    if not expression.lanes or not any(lows):
+        return expression
+    return expression.substitute(_shift(tuple(lows)).get)
+
+
+@lru_cache(maxsize=1024)
+def _shift(lows: tuple[int, ...]) -> dict[Atom, Affine]:
+    return {
+        Lane(dim): Affine.lane(dim) + low for dim, low in enumerate(lows) if low
+    }

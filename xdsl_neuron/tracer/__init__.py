@@ -1,0 +1,1 @@
+"""The forward builder: from calls of a kernel language to the `penguin` dialect."""

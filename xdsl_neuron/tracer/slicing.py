@@ -1,0 +1,351 @@
+"""Basic and advanced indexing of views."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from xdsl_neuron.affine import Affine, Lane
+from xdsl_neuron.dialects.neuron import Pair
+from xdsl_neuron.tracer.errors import (
+    NKIIndexError,
+    NKINotImplementedError,
+    NKISyntaxError,
+    NKITypeError,
+    NKIValueError,
+)
+from xdsl_neuron.tracer.index import (
+    Expr,
+    IndexExpr,
+    Mask,
+    Shape,
+    aligned,
+    as_expr,
+    broadcast_shapes,
+)
+from xdsl_neuron.tracer.views import Bound, DynamicSlice, Gather, Layout, View
+
+V = TypeVar("V", bound=View)
+
+
+def subscript(view: V, item: object) -> V:
+    """
+    `view[item]`: ints, slices, `ds`, `...`, None, index tensors, an index tile, a mask.
+
+    A range that leaves its dimension is remembered where a mask may still clip it (it
+    depends on a loop index or an arange), else refused.
+    """
+    if isinstance(item, Mask):
+        return _masked(view, item)
+    items = list(item) if isinstance(item, tuple) else [item]
+    items = _without_ellipsis(view, items)
+    if any(isinstance(i, View) or (isinstance(i, IndexExpr) and i.shape) for i in items):
+        return _advanced(view, items)
+    return _basic(view, items)
+
+
+def _masked(view: V, mask: Mask) -> V:
+    a = view.layout
+    masks = (*a.masks, *mask.over(view.ndim))
+    return view.with_layout(
+        Layout(
+            a.pairs, a.par, a.partition, a.offset, a.dtype, masks, a.bounds, a.gather
+        )
+    )
+
+
+def _without_ellipsis(view: View, items: list[object]) -> list[object]:
+    for place, item in enumerate(items):
+        if item is ...:
+            named = sum(i is not None and i is not ... for i in items)
+            missing = view.ndim - named
+            if missing < 0:
+                break
+            return [*items[:place], *[slice(None)] * missing, *items[place + 1 :]]
+    named = sum(i is not None for i in items)
+    if named > view.ndim:
+        raise NKIIndexError(
+            f"too many indices for '{view.name}': it has {view.ndim} dimensions, got "
+            f"{named}"
+        )
+    return items
+
+
+def _basic(view: V, items: Sequence[object]) -> V:
+    a = view.layout
+    if a.gather is not None or a.masks:
+        raise NKINotImplementedError(
+            f"a masked or indirect view of '{view.name}' cannot be indexed again"
+        )
+    pairs: list[Pair] = []
+    bounds = list(a.bounds)
+    offset, partition, par = a.offset, a.partition, -1
+    dims = iter(range(len(a.pairs)))
+    rest = [slice(None)] * (len(a.pairs) - sum(i is not None for i in items))
+    for item in (*items, *rest):
+        if item is None:
+            if par < 0 <= a.par:
+                raise NKISyntaxError(
+                    "Cannot expand dims before partition dimension for local tensors!"
+                )
+            pairs.append((1, 1))
+            continue
+        dim = next(dims)
+        step, extent = a.pairs[dim]
+        start, num, stride, keep = _range_of(view, item, dim, extent)
+        if dim == a.par:
+            par = len(pairs)
+            partition = partition + start * step
+            keep = True
+        else:
+            offset = offset + start * step
+        bound = Bound(dim, len(pairs) if keep else -1, start, stride, num, extent)
+        if _leaves(view, bound):
+            bounds.append(bound)
+        if keep:
+            pairs.append((step * stride, num))
+    layout = Layout(
+        tuple(pairs), par, partition, offset, a.dtype, (), tuple(bounds)
+    )
+    return view.with_layout(layout)
+
+
+def _range_of(
+    view: View, item: object, dim: int, extent: int
+) -> tuple[Expr, int, int, bool]:
+    """(start, num, stride, whether the dimension stays) of one basic index."""
+    if isinstance(item, slice):
+        return _slice_range(item, dim, extent)
+    if isinstance(item, DynamicSlice):
+        return item.start, item.size, 1, True
+    if isinstance(item, bool):
+        raise NKITypeError(f"index of '{view.name}' on dimension {dim} is a bool")
+    start = as_expr(item, "index")
+    if isinstance(start, int) and start < 0:
+        start += extent
+    return start, 1, 1, False
+
+
+def _slice_range(
+    item: "slice[object, object, object]", dim: int, extent: int
+) -> tuple[Expr, int, int, bool]:
+    if item.start is None and item.stop is None and item.step is None:
+        return 0, extent, 1, True
+    step = 1 if item.step is None else as_expr(item.step, "step")
+    if not isinstance(step, int):
+        raise NKITypeError("`step` must be int")
+    if step == 0:
+        raise NKIValueError(f"step of `{item}` must be non-zero")
+    if step < 0:
+        raise NKINotImplementedError(f"step of `{item}` must be positive")
+    start = 0 if item.start is None else as_expr(item.start, "start")
+    stop = extent if item.stop is None else as_expr(item.stop, "stop")
+    if isinstance(start, int) and start < 0:
+        start += extent
+    if isinstance(stop, int) and stop < 0:
+        stop += extent
+    length = stop - start
+    if isinstance(length, Affine):
+        if not length.is_constant:
+            raise NKIValueError(
+                f"slice with variable size is not supported: stop - start is {length}; "
+                "take a static size and a mask"
+            )
+        length = length.constant
+    num = -(-length // step)
+    if num <= 0:
+        raise NKIIndexError(
+            f"slice of dimension {dim} from {start} to {stop} is empty; tensors have "
+            "positive, non-zero extents"
+        )
+    return start, num, step, True
+
+
+def _leaves(view: View, bound: Bound) -> bool:
+    """Whether a range may leave its dimension; refused where no mask can help."""
+    start = bound.start
+    reach = bound.step * (bound.num - 1)
+    if isinstance(start, int):
+        low, high = start, start + reach
+    else:
+        low, high = view.buffer.trace.bounds(start)
+        high += reach
+    if low >= 0 and high < bound.size:
+        return False
+    if view.buffer.trace.masks_allowed:
+        return True
+    raise NKIIndexError(bound.message(view.name, low, high))
+
+
+# -- index tensors -----------------------------------------------------------------
+
+
+def _advanced(view: V, items: Sequence[object]) -> V:
+    """`view[i_p, i_f]`: each dimension by an index over the axes of the result."""
+    a = view.layout
+    if a.gather is not None or a.masks:
+        raise NKINotImplementedError(
+            f"a masked or indirect view of '{view.name}' cannot be indexed again"
+        )
+    tile = [place for place, item in enumerate(items) if isinstance(item, View)]
+    if tile:
+        return _gathered(view, items, tile)
+    shapes: list[Shape] = []
+    for item in items:
+        if isinstance(item, slice | DynamicSlice) or item is None:
+            raise NKISyntaxError(
+                "Mixing basic tensor indexing and advanced tensor indexing is not "
+                f"supported. Got {_spelled(items)} for '{view.name}'"
+            )
+        shapes.append(item.shape if isinstance(item, IndexExpr) else ())
+    shape = broadcast_shapes(*shapes)
+    if len(shape) == 1 and a.par >= 0:
+        raise NKISyntaxError(
+            f"indexing '{view.name}' with 1d arange is not supported."
+            " Use [:, None] or [None, :]"
+        )
+    partition, offset = Affine.of(a.partition), Affine.of(a.offset)
+    bounds = list(a.bounds)
+    for dim, (item, (step, extent)) in enumerate(zip(items, a.pairs, strict=False)):
+        expr = _index_of(item, shape, extent)
+        if dim == a.par:
+            partition = partition + expr * step
+        else:
+            offset = offset + expr * step
+        bounds += _tensor_bounds(view, dim, expr, shape, extent)
+    pairs, partition, offset = _lane_pairs(view, shape, partition, offset)
+    rest = a.pairs[len(items) :]
+    if 0 <= a.par and a.par >= len(items):
+        raise NKISyntaxError(
+            f"index of '{view.name}' leaves out its partition dimension {a.par}"
+        )
+    par = 0 if a.par >= 0 else -1
+    return view.with_layout(
+        Layout(
+            (*pairs, *rest), par, partition, offset, a.dtype, (), tuple(bounds)
+        )
+    )
+
+
+def _spelled(items: Sequence[object]) -> str:
+    return ", ".join(str(item) for item in items)
+
+
+def _index_of(item: object, shape: Shape, extent: int) -> Affine:
+    if isinstance(item, IndexExpr):
+        return aligned(item.expr, item.shape, len(shape))
+    value = as_expr(item, "index")
+    if isinstance(value, int) and value < 0:
+        value += extent
+    return Affine.of(value)
+
+
+def _tensor_bounds(
+    view: View, dim: int, expr: Affine, shape: Shape, extent: int
+) -> list[Bound]:
+    """The bound of one dimension where it may be left, one per lane it uses."""
+    trace = view.buffer.trace
+    lanes = [(0, num - 1) for num in shape]
+    low, high = trace.bounds(expr, lanes)
+    if low >= 0 and high < extent:
+        return []
+    used = sorted(expr.lanes)
+    if not trace.masks_allowed or (expr.is_constant and not used):
+        message = Bound(dim, -1, 0, 1, 1, extent).message(view.name, low, high)
+        raise NKIIndexError(message)
+    if len(used) > 1 or any(not isinstance(a, Lane) for a, _ in expr.terms if used and a.__class__ is not None and not _is_index(a)):
+        # Several lanes on one dimension: the flattened gate decides.
+        return []
+    if not used:
+        return [Bound(dim, -1, expr, 1, 1, extent)]
+    lane = used[0]
+    step = expr.coefficient(Lane(lane))
+    start = expr - Affine.lane(lane) * step
+    return [Bound(dim, lane, start, step, shape[lane], extent)]
+
+
+def _is_index(atom: object) -> bool:
+    from xdsl_neuron.affine import Index
+
+    return isinstance(atom, Index)
+
+
+def _lane_pairs(
+    view: View, shape: Shape, partition: Affine, offset: Affine
+) -> tuple[list[Pair], Expr, Expr]:
+    """Takes the lanes out of the two addresses as steps."""
+    pairs: list[Pair] = []
+    on_chip = view.layout.par >= 0
+    for lane, num in enumerate(shape):
+        atom = Lane(lane)
+        step, row_step = offset.coefficient(atom), partition.coefficient(atom)
+        offset = offset - Affine.lane(lane) * step
+        partition = partition - Affine.lane(lane) * row_step
+        if on_chip and lane == 0:
+            if step and num > 1:
+                raise NKISyntaxError(
+                    f"Failed to infer tile from tensor '{view.name}': the first "
+                    "dimension of the tile is not the partition dimension of the tensor"
+                )
+            pairs.append((row_step if num > 1 else 1, num))
+        else:
+            if row_step and num > 1:
+                raise NKISyntaxError(
+                    f"Failed to infer tile from tensor '{view.name}': the partition "
+                    f"dimension of the tensor is indexed along dimension {lane} of the "
+                    "tile; it must be the first"
+                )
+            pairs.append((step if num > 1 else 1, num))
+    if offset.lanes or partition.lanes:
+        raise NKISyntaxError(
+            f"index of '{view.name}' is not affine in its axes: "
+            f"{offset if offset.lanes else partition}; // and % are for loop indices"
+        )
+    return pairs, _plain(partition), _plain(offset)
+
+
+def _plain(value: Affine) -> Expr:
+    return value.constant if value.is_constant else value
+
+
+# -- rows picked by an index tile -------------------------------------------------
+
+
+def _gathered(view: V, items: Sequence[object], places: Sequence[int]) -> V:
+    """`table[idx, i_f]`: rows along the tile's partitions, the rest by lanes."""
+    if len(places) > 1:
+        raise NKISyntaxError("Multiple indirect dim access is not supported!")
+    place = places[0]
+    index = items[place]
+    assert isinstance(index, View)
+    a = view.layout
+    if a.par >= 0:
+        raise NKISyntaxError(
+            "cannot use indirect indexing access with the current NKI API for "
+            f"'{view.name}' in {view.space}: the indexed tensor must be in hbm"
+        )
+    rows = index.size
+    step, extent = a.pairs[place]
+    others = [slice(0, 1) if i is index else i for i in items]
+    if any(isinstance(i, IndexExpr) and i.shape for i in others):
+        others = [0 if i is index else i for i in items]
+        rest = _advanced(view, others)
+        pairs = rest.layout.pairs[1:]
+        if rest.layout.pairs[0][1] != 1:
+            raise NKISyntaxError(
+                "Indirect indexing on free dimension not supported, must be partition "
+                f"dimension or block dimension. Got {_spelled(items)} for '{view.name}'"
+            )
+    else:
+        if any(not isinstance(i, int | IndexExpr) for i in others[:place]):
+            raise NKISyntaxError(
+                "Indirect indexing on free dimension not supported, must be partition "
+                f"dimension or block dimension. Got dimension {place} of '{view.name}'"
+            )
+        rest = _basic(view, others)
+        pairs = rest.layout.pairs[1:]
+    b = rest.layout
+    return view.with_layout(
+        Layout(
+            ((step, rows), *pairs), -1, 0, b.offset, a.dtype, (), b.bounds,
+            Gather(index, extent),
+        )
+    )

@@ -1,0 +1,462 @@
+"""
+Buffers and views of them: what an operand of an instruction is while tracing.
+
+A view is affine: a start (affine in loop indices) and a (step, num) pair per dimension,
+in elements. On chip one of the dimensions runs along partitions. Slicing, reshaping and
+broadcasting give other views of the same buffer and no instruction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, NoReturn, Self
+
+from xdsl.ir import Block, SSAValue
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.dialects.neuron import Access, Pair, TensorType, whole
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import Space
+from xdsl_neuron.tracer.errors import (
+    NKIIndexError,
+    NKINotImplementedError,
+    NKISyntaxError,
+    NKIValueError,
+    SymbolicValueError,
+)
+from xdsl_neuron.tracer.index import Expr, Shape
+
+if TYPE_CHECKING:
+    from xdsl_neuron.tracer.state import TraceState
+
+
+@dataclass(eq=False, slots=True)
+class Buffer:
+    """
+    A tensor of the trace: an argument or the result of an allocation.
+
+    `block` is where it is defined; it may be used in that block and in loops inside.
+    """
+
+    value: SSAValue
+    type: TensorType
+    name: str
+    block: Block
+    trace: "TraceState"
+    written: bool = False
+    writer: str | None = None
+    """Name of the last instruction that wrote it."""
+    output: bool = False
+    """Whether the kernel may return it: HBM that outlives the kernel's loops."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """
+    An index range of one dimension that leaves the tensor unless a mask clips it.
+
+    It covers `start + step * k` for the `num` values k of the view's dimension `dim`
+    (-1: a single index), on a dimension of the tensor with `size` elements.
+    """
+
+    tensor_dim: int
+    dim: int
+    start: Expr
+    step: int
+    num: int
+    size: int
+
+    def message(self, name: str, low: int, high: int) -> str:
+        """The documented literal (penguin.md 4.4)."""
+        return (
+            f"Out-of-bound access for tensor `{name}` on dimension {self.tensor_dim} "
+            f"index range [{low}, {high}] exceed dimension size of {self.size}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Gather:
+    """Dimension 0 of a view is picked by an index tile; indices are below `limit`."""
+
+    index: "View"
+    limit: int
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicSlice:
+    """`nl.ds(start, size)`."""
+
+    start: Expr
+    size: int
+
+
+@dataclass(eq=False, slots=True)
+class Layout:
+    """
+    Where a view's elements are.
+
+    `par` is the dimension that runs along partitions, -1 in HBM. `offset` is in
+    elements of `dtype`, from the start of the tensor or of each partition.
+    """
+
+    pairs: tuple[Pair, ...]
+    par: int
+    partition: Expr
+    offset: Expr
+    dtype: DType
+    masks: tuple[Affine, ...] = ()
+    bounds: tuple[Bound, ...] = ()
+    gather: Gather | None = None
+
+
+class View:
+    """
+    A buffer seen through an affine layout.
+
+    Subclasses give it a language's operators; they have no further state.
+    """
+
+    __slots__ = ("buffer", "layout")
+
+    buffer: Buffer
+    layout: Layout
+
+    def __init__(self, buffer: Buffer, layout: Layout) -> None:
+        self.buffer = buffer
+        self.layout = layout
+
+    @classmethod
+    def of(cls, buffer: Buffer) -> Self:
+        """The whole buffer."""
+        kind = buffer.type.data
+        on_chip = kind.space.on_chip
+        pairs = whole(kind.shape, on_chip).pairs
+        return cls(buffer, Layout(pairs, 0 if on_chip else -1, 0, 0, kind.dtype))
+
+    def with_layout(self, layout: Layout) -> Self:
+        """The same buffer seen otherwise."""
+        found = object.__new__(type(self))
+        found.buffer = self.buffer
+        found.layout = layout
+        return found
+
+    @property
+    def shape(self) -> Shape:
+        """Extent per dimension."""
+        return tuple([num for _, num in self.layout.pairs])
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.layout.pairs)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return prod(self.shape)
+
+    @property
+    def element_type(self) -> DType:
+        """The element type the view sees."""
+        return self.layout.dtype
+
+    @property
+    def space(self) -> Space:
+        """The memory space."""
+        return self.buffer.type.data.space
+
+    @property
+    def name(self) -> str:
+        """The buffer's name."""
+        return self.buffer.name
+
+    @property
+    def pitch(self) -> int:
+        """Elements of the seen type in a partition; in HBM, in the tensor."""
+        kind = self.buffer.type.data
+        return kind.bytes_per_partition // self.layout.dtype.bytes
+
+    @property
+    def is_indirect(self) -> bool:
+        """Whether an index tile picks its rows."""
+        return self.layout.gather is not None
+
+    def access(self) -> Access | None:
+        """What an instruction touches; None where it is the whole tensor."""
+        layout, kind = self.layout, self.buffer.type.data
+        if layout.par > 0:
+            self._no_tile()
+        dtype = None if layout.dtype is kind.dtype else layout.dtype
+        if layout.offset == 0 and layout.partition == 0 and dtype is None:
+            full = whole(kind.shape, kind.space.on_chip)
+            if layout.pairs == full.pairs:
+                return None
+        partition = Affine.of(layout.partition) if layout.par == 0 else None
+        return Access(Affine.of(layout.offset), layout.pairs, partition, dtype)
+
+    def _no_tile(self) -> NoReturn:
+        raise NKISyntaxError(
+            f"Failed to infer tile from tensor '{self.name}': the first dimension of "
+            "the tile is not the partition dimension of the tensor. The tile has "
+            f"shape {self.shape}, its partition dimension is {self.layout.par}"
+        )
+
+    def same_elements(self, other: "View") -> bool:
+        """Whether both views name the same elements in the same order."""
+        a, b = self.layout, other.layout
+        return self.buffer is other.buffer and (
+            (a.pairs, a.par, a.partition, a.offset, a.dtype, a.gather)
+            == (b.pairs, b.par, b.partition, b.offset, b.dtype, b.gather)
+        )
+
+    # -- views of views ------------------------------------------------------------
+
+    def reshaped(self, shape: Sequence[int]) -> Self:
+        """
+        The elements in another shape; each new dimension must be one stride.
+
+        On chip the partition dimension stays as it is.
+        """
+        shape = self._resolve_shape(shape)
+        if prod(shape) != self.size:
+            raise NKIValueError(
+                "reshape tensor cannot change the number of elements. Old shape: "
+                f"{self.shape}, new shape: {shape}"
+            )
+        layout = self.layout
+        if layout.par < 0:
+            return self._with_pairs(self._split(layout.pairs, shape))
+        if layout.par > 0:
+            self._no_tile()
+        if shape[0] != layout.pairs[0][1]:
+            raise NKIValueError(
+                f"reshape of '{self.name}' must keep the partition dimension "
+                f"({layout.pairs[0][1]}), got {shape}"
+            )
+        free = self._split(layout.pairs[1:], shape[1:])
+        return self._with_pairs((layout.pairs[0], *free))
+
+    def _resolve_shape(self, shape: Sequence[int]) -> Shape:
+        """The shape with a -1 replaced by what fits."""
+        if -1 not in shape:
+            return tuple(shape)
+        known = -prod(shape)
+        return tuple(self.size // known if e == -1 else e for e in shape)
+
+    def _split(self, pairs: Sequence[Pair], shape: Shape) -> tuple[Pair, ...]:
+        found = split_pairs(pairs, shape)
+        if found is None:
+            raise NKIValueError(
+                f"reshape of '{self.name}' from {self.shape} to {shape} is not a view: "
+                f"its (step, num) pairs are {list(self.layout.pairs)}"
+            )
+        return found
+
+    def _with_pairs(self, pairs: tuple[Pair, ...]) -> Self:
+        self._must_be_plain("reshape")
+        a = self.layout
+        return self.with_layout(Layout(pairs, a.par, a.partition, a.offset, a.dtype))
+
+    def _must_be_plain(self, what: str) -> None:
+        layout = self.layout
+        if layout.gather is not None or layout.masks or layout.bounds:
+            raise NKINotImplementedError(
+                f"{what} of a masked or indirect view of '{self.name}' is not supported"
+            )
+
+    def expanded(self, shape: Sequence[int]) -> Self:
+        """
+        Dimensions of extent 1 repeated (step 0) to `shape`; new ones come first.
+
+        The partition dimension cannot be repeated: that is a copy.
+        """
+        layout, missing = self.layout, len(shape) - self.ndim
+        if self.shape == tuple(shape):
+            return self
+        pairs = ((0, 1),) * missing + layout.pairs
+        found: list[Pair] = []
+        for (step, num), extent in zip(pairs, shape, strict=True):
+            if num not in (1, extent):
+                raise NKIValueError(
+                    f"Parameter shapes {self.shape} and {tuple(shape)} has mismatched "
+                    "shapes"
+                )
+            found.append((step, num) if num == extent else (0, extent))
+        par = layout.par + missing if layout.par >= 0 else -1
+        return self.with_layout(
+            Layout(
+                tuple(found), par, layout.partition, layout.offset, layout.dtype,
+                self._moved_masks(missing), layout.bounds, layout.gather,
+            )
+        )
+
+    def _moved_masks(self, by: int) -> tuple[Affine, ...]:
+        from xdsl_neuron.tracer.index import shift_lanes
+
+        return tuple(shift_lanes(mask, by) for mask in self.layout.masks)
+
+    def permuted(self, axes: Sequence[int]) -> Self:
+        """The dimensions in another order."""
+        if sorted(axes) != list(range(self.ndim)):
+            raise NKIValueError(f"permute got axes {tuple(axes)} for {self.shape}")
+        self._must_be_plain("permute")
+        a = self.layout
+        pairs = tuple(a.pairs[axis] for axis in axes)
+        par = axes.index(a.par) if a.par >= 0 else -1
+        return self.with_layout(Layout(pairs, par, a.partition, a.offset, a.dtype))
+
+    def with_unit_dim(self, dim: int) -> Self:
+        """A dimension of extent 1 in front of dimension `dim`."""
+        a = self.layout
+        dim = dim + self.ndim + 1 if dim < 0 else dim
+        if a.par >= 0 and dim <= a.par:
+            raise NKISyntaxError(
+                "Cannot expand dims before partition dimension for local tensors!"
+            )
+        self._must_be_plain("expand_dims")
+        pairs = (*a.pairs[:dim], (1, 1), *a.pairs[dim:])
+        return self.with_layout(Layout(pairs, a.par, a.partition, a.offset, a.dtype))
+
+    def reinterpreted(self, dtype: DType) -> Self:
+        """The same bytes as elements of another type; the last dimension scales."""
+        a = self.layout
+        self._must_be_plain("view")
+        old, new = a.dtype.bytes, dtype.bytes
+        if old == new:
+            return self.with_layout(Layout(a.pairs, a.par, a.partition, a.offset, dtype))
+        *outer, (step, num) = a.pairs
+
+        def scaled(elements: int) -> int:
+            if elements * old % new:
+                raise NKIValueError(
+                    f"view of '{self.name}' as {dtype.nki_name}: {elements} elements of "
+                    f"{old} bytes are no whole number of {new} bytes"
+                )
+            return elements * old // new
+
+        if step != 1 or not isinstance(a.offset, int):
+            raise NKIValueError(
+                f"view of '{self.name}' as {dtype.nki_name} needs a contiguous last "
+                "dimension at a static offset"
+            )
+        pairs = [
+            pair if dim == a.par else (scaled(pair[0]), pair[1])
+            for dim, pair in enumerate(outer)
+        ]
+        return self.with_layout(
+            Layout(
+                (*pairs, (1, scaled(num))), a.par, a.partition, scaled(a.offset), dtype
+            )
+        )
+
+    def ap(
+        self,
+        pattern: Sequence[Sequence[int]],
+        offset: Expr = 0,
+        gather: "View | None" = None,
+        indirect_dim: int = 0,
+        dtype: DType | None = None,
+    ) -> Self:
+        """
+        An access pattern on the base tensor (nki.md 1.3 `NkiTensor.ap`).
+
+        `pattern` holds [step, num] pairs and `offset` a start, in elements of `dtype`.
+        On chip the first pair steps over partitions in multiples of the elements of a
+        partition. With `gather`, entry k of that tile times the base tensor's stride
+        along `indirect_dim` replaces the first pair's step.
+        """
+        kind = self.buffer.type.data
+        seen = dtype or self.layout.dtype
+        pitch = kind.bytes_per_partition // seen.bytes
+        pairs = [(int(step), int(num)) for step, num in pattern]
+        if any(num <= 0 for _, num in pairs):
+            raise NKIValueError(f"access pattern {pairs} has a size that is not positive")
+        if not kind.space.on_chip:
+            limit = None
+            if gather is not None:
+                pairs[0], limit = self._indexed_pair(pairs[0], indirect_dim, seen, offset)
+            found = None if gather is None or limit is None else Gather(gather, limit)
+            return self.with_layout(
+                Layout(tuple(pairs), -1, 0, offset, seen, gather=found)
+            )
+        if gather is not None:
+            raise NKISyntaxError(
+                "cannot use indirect indexing access with the current NKI API for "
+                f"'{self.name}' in {kind.space}: the indexed tensor must be in hbm"
+            )
+        return self.with_layout(self._chip_pattern(pairs, pitch, offset, seen))
+
+    def _indexed_pair(
+        self, pair: Pair, dim: int, seen: DType, offset: Expr
+    ) -> tuple[Pair, int]:
+        """The stride and the number of indices of the base tensor's dimension."""
+        kind = self.buffer.type.data
+        if not 0 <= dim < len(kind.shape):
+            raise NKIValueError(f"indirect_dim {dim} is no dimension of {kind.shape}")
+        stride = prod(kind.shape[dim + 1 :]) * kind.dtype.bytes // seen.bytes
+        skipped = offset // stride if isinstance(offset, int) else 0
+        return (stride, pair[1]), kind.shape[dim] - skipped % kind.shape[dim]
+
+    def _chip_pattern(
+        self, pairs: list[Pair], pitch: int, offset: Expr, seen: DType
+    ) -> Layout:
+        step, num = pairs[0]
+        if step % pitch and num > 1:
+            raise NKIValueError(
+                f"the first step of an access pattern on '{self.name}' goes from one "
+                f"partition to the next: expected a multiple of {pitch}, got {step}"
+            )
+        partition: Expr = 0
+        if isinstance(offset, int):
+            partition, offset = divmod(offset, pitch)
+        return Layout(
+            ((step // pitch if num > 1 else 1, num), *pairs[1:]),
+            0, partition, offset, seen,
+        )
+
+    def __bool__(self) -> NoReturn:
+        raise SymbolicValueError(
+            "dynamic control-flow depending on tensor value is not supported."
+        )
+
+    def __len__(self) -> int:
+        if not self.layout.pairs:
+            raise NKIIndexError(f"'{self.name}' has no dimension")
+        return self.layout.pairs[0][1]
+
+    def __repr__(self) -> str:
+        shape = "x".join(str(extent) for extent in self.shape)
+        return f"<{self.name}: {shape} {self.element_type.nki_name} in {self.space}>"
+
+
+def split_pairs(pairs: Sequence[Pair], shape: Shape) -> tuple[Pair, ...] | None:
+    """
+    The (step, num) pairs that walk the same elements in order in another shape.
+
+    None where some new dimension would need two strides.
+    """
+    fused: list[Pair] = []
+    for step, num in pairs:
+        if num == 1:
+            continue
+        if fused and fused[-1][0] == step * num:
+            fused[-1] = (step, fused[-1][1] * num)
+        else:
+            fused.append((step, num))
+    found: list[Pair] = []
+    left = list(reversed(fused))
+    for extent in reversed(shape):
+        if extent == 1:
+            found.append((1, 1))
+            continue
+        if not left:
+            return None
+        step, num = left[0]
+        if num % extent:
+            return None
+        found.append((step, extent))
+        if num == extent:
+            left.pop(0)
+        else:
+            left[0] = (step * extent, num // extent)
+    return None if left else tuple(reversed(found))
