@@ -250,7 +250,9 @@ def main() -> int:
                 sys.stdout.buffer.write(failure.mutant)
     spent = time.perf_counter() - start
     bad = kinds.total()
-    print(f"{len(indices) - bad} passed, {bad} failed ({len(kinds)} kinds, {spent:.1f} s)")
+    print(
+        f"{len(indices) - bad} passed, {bad} failed ({len(kinds)} kinds, {spent:.1f} s)"
+    )
     return int(bad > 0)
 
 

@@ -129,7 +129,7 @@ class _Command:
 
 
 @dataclass(frozen=True)
-class _Result:
+class Result:
     code: int
     out: bytes
     err: bytes
@@ -194,7 +194,7 @@ def _run_pipeline(pipeline: list[_Command], log: list[str]) -> bool:
     return passed
 
 
-def _run_command(command: _Command, data: bytes) -> _Result:
+def _run_command(command: _Command, data: bytes) -> Result:
     argv = command.argv
     inverted = False
     while argv[0] == "not":
@@ -211,9 +211,9 @@ def _run_command(command: _Command, data: bytes) -> _Result:
             env=_environment(),
             timeout=_TIMEOUT_SECONDS,
         )
-        result = _Result(process.returncode, process.stdout, process.stderr or b"")
+        result = Result(process.returncode, process.stdout, process.stderr or b"")
     code = int(not result.code) if inverted else result.code
-    return _Result(code, result.out, result.err)
+    return Result(code, result.out, result.err)
 
 
 def call(
@@ -221,7 +221,7 @@ def call(
     argv: list[str],
     data: bytes = b"",
     join_stderr: bool = False,
-) -> _Result:
+) -> Result:
     """Call a command's `main` with `data` as stdin; an exception passes through."""
     out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
     err = out if join_stderr else io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
@@ -237,7 +237,7 @@ def call(
     finally:
         sys.stdin = stdin
     code = code if isinstance(code, int) else int(code is not None)
-    return _Result(code, _written(out), b"" if join_stderr else _written(err))
+    return Result(code, _written(out), b"" if join_stderr else _written(err))
 
 
 def _written(stream: "io.TextIOWrapper[io.BytesIO]") -> bytes:

@@ -22,7 +22,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
 )
-from xdsl.ir import Attribute, Operation, Region, TypeAttribute
+from xdsl.ir import Attribute, Block, Operation, Region, TypeAttribute
 from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Position, Span
@@ -140,6 +140,8 @@ class LocatedParser(Parser):
         except ParseError as error:
             if error.msg.startswith("values used but not defined"):
                 raise DiagnosticError.of(self._undefined_values()) from error
+            if error.msg == "Could not parse entire input!":
+                self.raise_error("expected an operation", self._current_token.span)
             raise
         except RecursionError:
             self._raise_too_deep()
@@ -192,6 +194,11 @@ class LocatedParser(Parser):
         self._depth -= 1
         self._remember(start, result)
         return result
+
+    def _parse_block(self) -> Block:
+        if self._current_token.kind is not MLIRTokenKind.CARET_IDENT:
+            self.raise_error("expected an operation, a block or '}'")
+        return super()._parse_block()
 
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         results = super()._parse_op_result_list()

@@ -12,6 +12,7 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.numerics.reduction import (
     partition_reduce,
+    pool,
     tensor_reduce,
     tensor_scalar_reduce,
 )
@@ -178,3 +179,13 @@ def test_tensor_scalar_reduce_sees_fp32():
     kernel(out, row, x, f32([[1.0], [2.0]]))
     assert out.tolist() == [[0, 0, 0], [2, 4, 6]]
     assert row.tolist() == [[0.75], [12.0]]
+
+
+def test_pool():
+    x = f32(np.random.default_rng(5).normal(size=(2, 3, 4, 6)))
+    out = np.zeros((2, 3), np.float32)
+    pool(F32, F32)(out, x[..., ::2])
+    np.testing.assert_array_equal(out, x[..., ::2].max(axis=(2, 3)))
+    pool(F32, F32, average=True)(out, x)
+    total = np.array(x).reshape(2, 3, 24).sum(axis=-1)
+    np.testing.assert_array_equal(out, total * (f32(1) / f32(24)))

@@ -36,7 +36,14 @@ from xdsl_neuron.numerics.scan import (
     tensor_scalar_cumulative,
     tensor_tensor_scan,
 )
-from xdsl_neuron.numerics.search import find_index8, match_replace8, max8
+from xdsl_neuron.numerics.search import (
+    find_index8,
+    match_replace8,
+    max8,
+    nonzero_with_count,
+    sequence_bounds,
+    topk,
+)
 
 Array = NDArray[Any]
 Step = Callable[[Any, Any], Any]
@@ -167,6 +174,34 @@ def test_match_replace8_keeps_other_bits():
     x = patterns.view(ml_dtypes.bfloat16).copy()
     match_replace8(BF16, BF16, F32)(x, x, np.full((1, 8), 7.0, np.float32), 1.0)
     assert x.view(np.uint16).tolist() == patterns.tolist()
+
+
+def test_topk():
+    values, indices = np.zeros((2, 3), np.float32), np.zeros((2, 3), np.uint32)
+    topk(F32, F32)(values, indices, f32([[2, 7, 7, -INF, 1], [0, NAN, INF, NAN, 9]]))
+    np.testing.assert_array_equal(values, f32([[7, 7, 2], [NAN, NAN, INF]]))
+    assert indices.tolist() == [[1, 2, 0], [1, 3, 2]]
+
+
+def test_nonzero_with_count():
+    x = np.zeros((32, 4), np.float32)
+    x[0, 1] = x[0, 3] = x[16, 2] = x[5, 0] = 1.0
+    out = np.full((32, 5), 99, np.int32)
+    nonzero_with_count(out, x, 10, -7)
+    assert out[0].tolist() == [11, 13, -7, -7, 2]
+    assert out[16].tolist() == [12, -7, -7, -7, 1]
+    assert (np.delete(out, [0, 16], axis=0) == 99).all()
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.float32])
+def test_sequence_bounds(kind: Any):
+    ids = np.array([[0, 1, 1, 2, 2, 2, 0, 3, 3]], kind)
+    wide = np.zeros((1, 2, 18), kind)
+    sequence_bounds(wide[:, :, ::2], ids)
+    assert wide[0, :, ::2].tolist() == [
+        [9, 1, 1, 3, 3, 3, 9, 7, 7],
+        [-1, 3, 3, 6, 6, 6, -1, 9, 9],
+    ]
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 512])

@@ -142,6 +142,18 @@ class Side:
                 )
         return None
 
+    def regroup(self, nums: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+        """
+        See the same elements with other extents; False where that cannot be.
+
+        An access that may leave its tensor is checked by its own extents, which would
+        no longer be those of a mask.
+        """
+        if self._bounds:
+            return False
+        self.nums, self.strides = nums, strides
+        return True
+
     @property
     def count(self) -> int:
         """Elements of the unclipped access."""

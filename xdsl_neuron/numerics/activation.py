@@ -13,6 +13,7 @@ import numpy as np
 from ..dtypes import DType
 from ..isa import ActivationFunction, AluOp
 from .alu import float_function
+from .bits import blend
 from .casts import copy, to_float32
 from .erf import erf
 from .kernel import Array, Kernel, Scalar
@@ -38,8 +39,7 @@ def _relu(x: Array, alpha: Scalar, out: Array | None) -> Array:
 
 
 def _prelu(x: Array, alpha: Scalar, out: Array | None) -> Array:
-    result: Array = np.multiply(x, alpha)
-    np.copyto(result, x, where=np.greater(x, 0.0))
+    result = blend(np.greater(x, 0.0), x, np.multiply(x, alpha))
     if out is None:
         return result
     np.copyto(out, result)

@@ -173,6 +173,27 @@ def tensor_scalar_reduce(
     return kernel
 
 
+@cache
+def pool(dst: DType, src: DType, *, average: bool = False) -> Kernel:
+    """
+    Kernel(out, x): the two innermost axes of x reduced by max, or averaged.
+
+    The average is the sum times 1 / window size (bir.md 6.7).
+    """
+    fold = row_fold(AluOp.ADD if average else AluOp.MAX)
+    widen, store = to_float32(src), copy(dst, _F32)
+
+    def kernel(out: Array, x: Array) -> None:
+        window = x.shape[-2] * x.shape[-1]
+        rows = np.ascontiguousarray(widen(x)).reshape(*x.shape[:-2], window)
+        result = fold(rows)
+        if average:
+            result = np.multiply(result, np.float32(1) / np.float32(window))
+        store(out, result.reshape(out.shape))
+
+    return kernel
+
+
 def partition_rows(fold: Fold, x: Array) -> Array:
     """`fold` over all free axes of an fp32 array: one value per partition."""
     return fold(np.ascontiguousarray(x).reshape(x.shape[0], -1))

@@ -97,6 +97,61 @@ def match_replace8(dst: DType, src: DType, values: DType) -> Kernel:
     return kernel
 
 
+@cache
+def topk(dst: DType, src: DType) -> Kernel:
+    """
+    Kernel(values, indices, x): the K largest of each partition of x, descending.
+
+    values and indices are [P, K], indices of an integer type; of equal elements the
+    earliest comes first, and a NaN before every number.
+    """
+    widen, store = to_float32(src), copy(dst, _F32)
+
+    def kernel(values: Array, indices: Array, x: Array) -> None:
+        rows = _rows(widen(x))
+        order = np.lexsort((-rows, ~np.isnan(rows)))[:, : values.shape[1]]
+        largest = np.take_along_axis(rows, order, axis=1)
+        store(values, largest.reshape(values.shape))
+        indices[...] = order.reshape(indices.shape)
+
+    return kernel
+
+
+def nonzero_with_count(
+    out: Array, x: Array, index_offset: int = 0, padding: int = -1
+) -> None:
+    """
+    Kernel: the indices of non-zero elements, padding, and their count at the end.
+
+    x [P, N], out [P, N + 1] int32. Only partitions 0, 16, 32 ... are read and written
+    (nki.md 1.1); the index of element i is i + `index_offset`.
+    """
+    for partition in range(0, x.shape[0], 16):
+        places = np.flatnonzero(x[partition])
+        row = out[partition]
+        row[...] = padding
+        row[: places.size] = places + index_offset
+        row[-1] = places.size
+
+
+def sequence_bounds(out: Array, segment_ids: Array) -> None:
+    """
+    Kernel: where the segment of each element starts, and where it has ended.
+
+    segment_ids [1, N] fp32 or int32, out [1, 2, N]: the first index with the element's
+    id, then one past the last. Padding, id 0, gets (N, -1) (nki.md 1.1).
+    """
+    ids = segment_ids.reshape(-1)
+    count = ids.size
+    _, first, member = np.unique(ids, return_index=True, return_inverse=True)
+    _, reversed_last = np.unique(ids[::-1], return_index=True)
+    padding = ids == 0
+    bounds = out.reshape(2, count)
+    bounds[0] = np.where(padding, count, first[member])
+    bounds[1] = np.where(padding, -1, (count - reversed_last)[member])
+    out[...] = bounds.reshape(out.shape)
+
+
 RULES: Final = (
     Rule(
         "max8",
@@ -104,6 +159,12 @@ RULES: Final = (
         "specified",
         "our choice",
         "bir.md 6.8",
+    ),
+    Rule(
+        "topk",
+        "of equal elements the earliest comes first, and a NaN before every number",
+        "our choice",
+        "nki.md 1.1",
     ),
     Rule(
         "find_index8",

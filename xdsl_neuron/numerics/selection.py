@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import DType
 from ..isa import AluOp
+from .bits import blend
 from .casts import cast, copy, to_float32
 from .fill import Pattern, affine_values, constant, wrap_int32
 from .kernel import Array, Kernel, Scalar
@@ -68,7 +69,7 @@ def select(dst: DType, on_true: DType, on_false: DType) -> Kernel:
         out: Array, predicate: Array, on_true: Array | float, on_false: Array | float
     ) -> None:
         condition = np.not_equal(predicate, 0)
-        out[...] = np.where(condition, take_true(on_true), take_false(on_false))
+        out[...] = blend(condition, take_true(on_true), take_false(on_false))
 
     return kernel
 
@@ -83,7 +84,7 @@ def copy_predicated(dst: DType, src: DType, reverse: bool = False) -> Kernel:
     take = _operand(dst, src)
 
     def kernel(out: Array, x: Array | float, predicate: Array) -> None:
-        np.copyto(out, take(x), where=_is_true(predicate, reverse))
+        out[...] = blend(_is_true(predicate, reverse), take(x), out)
 
     return kernel
 
@@ -104,7 +105,7 @@ def select_reduce(
         out: Array, row: Array, predicate: Array, on_true: Array, on_false: Scalar
     ) -> None:
         condition = _is_true(predicate, reverse)
-        result = np.where(condition, widen(on_true), np.float32(on_false))
+        result = blend(condition, widen(on_true), np.asarray(on_false, np.float32))
         row[...] = partition_rows(fold, result).reshape(row.shape)
         store(out, result)
 
@@ -130,7 +131,7 @@ def affine_select(
 
     def kernel(out: Array, x: Array, base: int, fill: float) -> None:
         keep = condition(x.shape[0], wrap_int32(base)).reshape(x.shape)
-        out[...] = np.where(keep, take(x), constant(dst, fill))
+        out[...] = blend(keep, take(x), constant(dst, fill))
 
     return kernel
 
@@ -167,7 +168,7 @@ def range_select(dst: DType, src: DType, op0: AluOp, op1: AluOp) -> Kernel:
         fill: float = FP32_MIN,
     ) -> None:
         keep = in_range(x, bound0, bound1, start)
-        out[...] = np.where(keep, take(x), constant(dst, fill))
+        out[...] = blend(keep, take(x), constant(dst, fill))
 
     return kernel
 
@@ -195,7 +196,7 @@ def range_select_reduce(
         fill: float = FP32_MIN,
     ) -> None:
         keep = in_range(x, bound0, bound1, start)
-        result = np.where(keep, widen(x), np.float32(fill))
+        result = blend(keep, widen(x), np.array(fill, np.float32))
         row[...] = partition_rows(fold, result).reshape(row.shape)
         store(out, result)
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from xdsl_neuron.affine import Affine, Lane
+from xdsl_neuron.affine import Affine, Index, Lane
 from xdsl_neuron.dialects.neuron import Pair
 from xdsl_neuron.tracer.errors import (
     NKIIndexError,
@@ -251,21 +251,15 @@ def _tensor_bounds(
     if not trace.masks_allowed or (expr.is_constant and not used):
         message = Bound(dim, -1, 0, 1, 1, extent).message(view.name, low, high)
         raise NKIIndexError(message)
-    if len(used) > 1 or any(not isinstance(a, Lane) for a, _ in expr.terms if used and a.__class__ is not None and not _is_index(a)):
-        # Several lanes on one dimension: the flattened gate decides.
-        return []
+    plain = all(isinstance(atom, Index | Lane) for atom, _ in expr.terms)
+    if len(used) > 1 or not plain:
+        return []  # the instruction's own gate sees the flattened address
     if not used:
         return [Bound(dim, -1, expr, 1, 1, extent)]
     lane = used[0]
     step = expr.coefficient(Lane(lane))
     start = expr - Affine.lane(lane) * step
     return [Bound(dim, lane, start, step, shape[lane], extent)]
-
-
-def _is_index(atom: object) -> bool:
-    from xdsl_neuron.affine import Index
-
-    return isinstance(atom, Index)
 
 
 def _lane_pairs(

@@ -1,0 +1,116 @@
+"""
+An instruction made ready to be planned in every iteration of its loops.
+
+`Scope` maps what the IR names to what a plan uses: tensors to slots, loop indices to
+depths. `Site` is the base of the instructions; each kind has a file of its own.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.machine.build import Build
+from xdsl_neuron.machine.errors import MachineError
+from xdsl_neuron.machine.lanes import FULL, Lanes
+from xdsl_neuron.machine.nests import Nums, regroup
+from xdsl_neuron.machine.sides import Side
+from xdsl_neuron.mask import Box
+
+Emitter: TypeAlias = Callable[[Build], None]
+
+
+class Scope:
+    """Slots of tensors, depths of loop indices, and the inclusive range of each."""
+
+    def __init__(self) -> None:
+        self.slots: dict[SSAValue, int] = {}
+        self.depths: dict[SSAValue, int] = {}
+        self.ranges: list[tuple[int, int]] = []
+        self.read_only: dict[int, str] = {}
+        """Slots that must not be written, with what to call them."""
+
+    def index_depths(self, instruction: Instruction) -> Sequence[int]:
+        """The depth of the loop of each index operand."""
+        found: list[int] = []
+        for value in instruction.loop_indices():
+            depth = self.depths.get(value)
+            if depth is None:
+                raise MachineError(
+                    instruction, "uses an index that is not that of an enclosing loop"
+                )
+            found.append(depth)
+        return found
+
+
+class Site(ABC):
+    """An instruction, its sides by operand name, and its mask."""
+
+    def __init__(self, scope: Scope, instruction: Instruction) -> None:
+        self.op = instruction
+        self.data: dict[str, Operand] = instruction.data()
+        self.depths = scope.index_depths(instruction)
+        self.sides = {
+            name: self.make_side(scope, operand) for name, operand in self.data.items()
+        }
+        self.mask = (
+            Lanes(instruction, self.data, self.depths) if instruction.masks() else None
+        )
+        for name in instruction.out_names():
+            side = self.sides.get(name)
+            if side is not None and side.slot in scope.read_only:
+                raise MachineError(
+                    instruction,
+                    f"writes {scope.read_only[side.slot]}, which is not mutable",
+                )
+
+    def make_side(self, scope: Scope, operand: Operand) -> Side:
+        """The side of an operand."""
+        slot = scope.slots.get(operand.value)
+        if slot is None:
+            raise MachineError(
+                self.op, f"operand '{operand.name}' is not a tensor of this function"
+            )
+        return Side(operand, slot, self.depths, scope.ranges)
+
+    @abstractmethod
+    def emit(self, build: Build) -> None:
+        """Append the steps of one execution."""
+
+    def box(self, build: Build) -> Box | None:
+        """What the mask leaves in this iteration."""
+        return FULL if self.mask is None else self.mask.box(build.values)
+
+    def clipped(self, build: Build, name: str, box: Box) -> tuple[int, Nums]:
+        """First byte and extents of a side in the box."""
+        side = self.sides[name]
+        if box is FULL or self.mask is None:
+            return build.span(self.op, side)
+        if self.mask.clips_unseen(name, box):
+            self._regroup(side, name)
+        return build.span(self.op, side, self.mask.ranges(name, box, side.nums))
+
+    def _regroup(self, side: Side, name: str) -> None:
+        """Give a side the dimensions of the lanes, so that a mask can clip it."""
+        assert self.mask is not None
+        shape = self.mask.shape
+        strides = regroup(side.nums, side.strides, shape)
+        if strides is None or not side.regroup(shape, strides):
+            raise MachineError(
+                self.op,
+                f"the mask clips lanes of shape {list(shape)}, which '{name}' "
+                f"({self.data[name]}) does not have; give all operands one shape",
+            )
+        self.mask.dims[name] = tuple(range(len(shape)))
+
+    def refuse(self, message: str) -> MachineError:
+        """An error at this instruction."""
+        return MachineError(self.op, message)
+
+
+def location_of(operation: Operation) -> str:
+    """`file:line:col` of an operation, or its name where it has no place."""
+    diagnostic = MachineError(operation, "").diagnostics[0]
+    return str(diagnostic.location or operation.name)

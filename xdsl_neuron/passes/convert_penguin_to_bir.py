@@ -1,0 +1,281 @@
+"""`convert-penguin-to-bir`: functions, buffers and instructions of the back end."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from xdsl_neuron.diagnostics import DiagnosticError
+from xdsl_neuron.dialects import bir, penguin
+from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.elementwise import TensorTensor
+from xdsl_neuron.dialects.instructions.matrix import Transpose
+from xdsl_neuron.dialects.neuron import EngineAttr, TensorType
+from xdsl_neuron.isa import Engine, Space, TensorKind
+from xdsl_neuron.passes.names import NamePool
+from xdsl_neuron.passes.rebuild import located, operations_of, replace_with
+
+
+@dataclass(frozen=True)
+class ConvertPenguinToBir(ModulePass):
+    """
+    Turns each `penguin.func` into a `bir.func` (penguin.md 10).
+
+    Arguments become `ExternalInput` locations, returned HBM tensors `ExternalOutput`,
+    all other buffers `Internal`, where they were allocated. Every instruction gets a
+    name and an engine: the one it asks for, else the first of its class that fits.
+    Quality-of-service and DGE requests stay requests.
+
+    Precondition: no allocation has an `init` (`penguin-initialize-tensors`).
+    Postcondition: no `penguin` operation is left in a function.
+    """
+
+    name = "convert-penguin-to-bir"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Converts every `penguin.func`, all of them or none."""
+        functions = operations_of(op, penguin.FuncOp)
+        converted = [Conversion(function).run() for function in functions]
+        for function, new in zip(functions, converted, strict=True):
+            replace_with(function, [new])
+
+
+class Conversion:
+    """The conversion of one function; handlers append to it."""
+
+    def __init__(self, function: penguin.FuncOp) -> None:
+        self.function = function
+        self.values: dict[SSAValue, SSAValue] = {}
+        self.outputs = _output_names(function)
+        self.instruction_names = NamePool(_given_names(function))
+        self.location_names = NamePool()
+        for name in (*function.names, *self.outputs.values()):
+            self.location_names.reserve(name)
+        self.block = Block()
+
+    def run(self) -> bir.FuncOp:
+        """The converted function."""
+        function = self.function
+        new = bir.FuncOp.make(function.sym_name.data)
+        new.attributes.update(function.attributes)
+        self.block = new.body.block
+        mutable = function.mutable_positions
+        for position, argument in enumerate(function.arguments):
+            kind = argument.type
+            assert isinstance(kind, TensorType)
+            location = bir.LocationOp.make(
+                kind, function.names[position], TensorKind.INPUT, position in mutable
+            )
+            self.values[argument] = located(location, function).results[0]
+            self.block.add_op(location)
+        self._operations(function.body.block)
+        return new
+
+    def emit(self, operation: Operation, origin: Operation) -> None:
+        """Appends a new operation that stands for `origin`."""
+        self.block.add_op(located(operation, origin))
+
+    def emit_as(
+        self,
+        kind: type[Instruction],
+        origin: Instruction,
+        engine: Engine | None = None,
+    ) -> None:
+        """
+        Appends `origin` as an instruction of another class with the same operands.
+
+        `engine` is where it runs; None leaves the class's default.
+        """
+        properties = dict(origin.properties)
+        if engine is not None:
+            properties["engine"] = EngineAttr(engine)
+        properties["inst_name"] = self._name(origin)
+        values = self.values
+        new = kind.create(
+            operands=[values.get(value, value) for value in origin.operands],
+            properties=properties,
+            attributes=origin.attributes,
+        )
+        self.emit(new, origin)
+
+    def _name(self, origin: Instruction) -> StringAttr:
+        if origin.inst_name is not None:
+            return origin.inst_name
+        return StringAttr(self.instruction_names.numbered("I"))
+
+    def _operations(self, source: Block) -> None:
+        for operation in source.ops:
+            handler = _HANDLERS.get(type(operation))
+            if handler is None:
+                raise DiagnosticError(
+                    operation, "has no counterpart in bir; lower it in penguin first"
+                )
+            handler(self, operation)
+
+    def loop(self, operation: Operation) -> None:
+        """A rolled loop stays one."""
+        assert isinstance(operation, penguin.ForOp)
+        outer, self.block = self.block, Block(arg_types=[IndexType()])
+        self.block.args[0].name_hint = operation.index.name_hint
+        self.values[operation.index] = self.block.args[0]
+        self._operations(operation.body.block)
+        inner, self.block = self.block, outer
+        new = bir.LoopOp.create(
+            properties=operation.properties,
+            attributes=operation.attributes,
+            regions=[Region(inner)],
+        )
+        self.emit(new, operation)
+
+    def allocation(self, operation: Operation) -> None:
+        """A buffer becomes a location of the same lifetime."""
+        assert isinstance(operation, penguin.AllocOp)
+        if operation.init is not None:
+            raise DiagnosticError(
+                operation, "has an init; run penguin-initialize-tensors first"
+            )
+        value = operation.results[0]
+        output = self.outputs.pop(value, None)
+        hint = value.name_hint
+        name = output or self.location_names.fresh(hint or "t")
+        role = TensorKind.INTERNAL if output is None else TensorKind.OUTPUT
+        new = bir.LocationOp.make(operation.tensor, name, role)
+        new.attributes.update(operation.attributes)
+        self.values[value] = new.results[0]
+        self.emit(new, operation)
+
+    def end(self, operation: Operation) -> None:
+        """The outputs keep their names."""
+        assert isinstance(operation, penguin.ReturnOp)
+        new = bir.ReturnOp.create(
+            operands=[self.values[value] for value in operation.operands],
+            properties=operation.properties,
+            attributes=operation.attributes,
+        )
+        self.emit(new, operation)
+
+
+Handler: TypeAlias = Callable[[Conversion, Operation], None]
+
+
+def default_engine(operation: ComputeInstruction) -> Engine:
+    """
+    The engine an instruction runs on: the one it asks for, else the first that fits.
+
+    A 32-bit integer operation goes to GpSIMD, which alone computes it without fp32
+    (penguin.md 2.2); a transpose into SBUF to the vector engine.
+    """
+    asked = operation.engine.data
+    if asked is not Engine.UNASSIGNED:
+        return asked
+    if isinstance(operation, TensorTensor):
+        return Engine.POOL if operation.native_int32 else Engine.DVE
+    if isinstance(operation, Transpose):
+        return Engine.DVE if operation.on_vector_engine else Engine.PE
+    engines = operation.ENGINES
+    if engines[0] is Engine.POOL and len(engines) > 1:
+        psum = (o.space is Space.PSUM for o in operation.data().values())
+        return engines[1] if any(psum) else engines[0]
+    return engines[0]
+
+
+def _compute(kind: type[Instruction]) -> Handler:
+    def handler(conversion: Conversion, operation: Operation) -> None:
+        assert isinstance(operation, ComputeInstruction)
+        conversion.emit_as(kind, operation, default_engine(operation))
+
+    return handler
+
+
+def _dma(kind: type[Instruction]) -> Handler:
+    def handler(conversion: Conversion, operation: Operation) -> None:
+        assert isinstance(operation, Instruction)
+        conversion.emit_as(kind, operation)
+
+    return handler
+
+
+def _store(conversion: Conversion, operation: Operation) -> None:
+    """An accumulating store is a DMACopy: Save has no op field (dma.md 5.1, 13.5)."""
+    assert isinstance(operation, penguin.SBAtomStoreOp)
+    plain = operation.rmw_op is None
+    conversion.emit_as(bir.SaveOp if plain else bir.DMACopyOp, operation)
+
+
+def _transpose(conversion: Conversion, operation: Operation) -> None:
+    """The vector engine has an instruction for it; the tensor engine has not."""
+    assert isinstance(operation, penguin.TransposeOp)
+    engine = default_engine(operation)
+    if engine is not Engine.DVE:
+        raise DiagnosticError(
+            operation,
+            "on the tensor engine is a matmul with an identity, which is not lowered "
+            "yet; transpose blocks of 32 x 32 on the vector engine (engine = DVE)",
+        )
+    conversion.emit_as(bir.StreamTransposeOp, operation, engine)
+
+
+_HANDLERS: dict[type[Operation], Handler] = {
+    penguin.ForOp: Conversion.loop,
+    penguin.AllocOp: Conversion.allocation,
+    penguin.ReturnOp: Conversion.end,
+    penguin.SBAtomLoadOp: _dma(bir.LoadOp),
+    penguin.SBAtomStoreOp: _store,
+    penguin.DMACopyOp: _dma(bir.DMACopyOp),
+    penguin.NeuronIndirectLoadOp: _dma(bir.GenericIndirectLoadOp),
+    penguin.NeuronIndirectSaveOp: _dma(bir.GenericIndirectSaveOp),
+    penguin.NeuronIndirectRMWOp: _dma(bir.IndirectSaveAccumulateOp),
+    penguin.TensorTensorOp: _compute(bir.TensorTensorOp),
+    penguin.TensorScalarPtrOp: _compute(bir.TensorScalarPtrOp),
+    penguin.ActivationOp: _compute(bir.ActivationOp),
+    penguin.ReciprocalOp: _compute(bir.ReciprocalOp),
+    penguin.TensorCopyOp: _compute(bir.TensorCopyOp),
+    penguin.MemsetOp: _compute(bir.MemsetOp),
+    penguin.IndexValueOp: _compute(bir.IotaOp),
+    penguin.TensorCopyPredicatedOp: _compute(bir.CopyPredicatedOp),
+    penguin.TensorSelectOp: _compute(bir.SelectOp),
+    penguin.MatMulOp: _compute(bir.MatmultOp),
+    penguin.TransposeOp: _transpose,
+    penguin.TensorReduceOp: _compute(bir.TensorReduceOp),
+}
+
+
+def register_handler(kind: type[Operation], handler: Handler) -> None:
+    """Lowers operations of a class by `handler` from now on."""
+    _HANDLERS[kind] = handler
+
+
+def _output_names(function: penguin.FuncOp) -> dict[SSAValue, str]:
+    """
+    The location name of each returned buffer: its first output's, unless taken.
+
+    Arguments that are returned stay inputs.
+    """
+    last = function.body.block.last_op
+    if not isinstance(last, penguin.ReturnOp):
+        return {}
+    pool = NamePool(function.names)
+    arguments: Sequence[SSAValue] = function.arguments
+    found: dict[SSAValue, str] = {value: "" for value in arguments}
+    for name, value in zip(last.output_names, last.operands, strict=True):
+        if value not in found:
+            found[value] = pool.fresh(name)
+    return {value: name for value, name in found.items() if name}
+
+
+def _given_names(function: penguin.FuncOp) -> set[str]:
+    """The names instructions have already; one given twice is refused."""
+    found = set[str]()
+    for operation in function.walk():
+        if not isinstance(operation, Instruction) or operation.inst_name is None:
+            continue
+        name = operation.inst_name.data
+        if name in found:
+            raise DiagnosticError(operation, f"has the name '{name}' of another one")
+        found.add(name)
+    return found

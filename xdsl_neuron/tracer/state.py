@@ -1,0 +1,493 @@
+"""
+The state of a trace, and the two places where operations enter the module.
+
+`insert` is the one append point for instructions and allocations, `scope` opens the
+regions of loops. Nothing else in `tracer` and `nki` adds an operation to a block.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Final, TypeAlias
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FileLineColLoc,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    UnknownLoc,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_neuron.affine import Affine, Atom, Lane
+from xdsl_neuron.arch import Arch
+from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.neuron import (
+    FORMAT_VERSION,
+    Access,
+    AffineAttr,
+    EdgesAttr,
+    PredicatesAttr,
+    TargetAttr,
+    TensorType,
+)
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import EdgeKind, LoopKind, Space
+from xdsl_neuron.mask import clip
+from xdsl_neuron.tracer.errors import (
+    NKIIndexError,
+    NKISyntaxError,
+    NKIValueError,
+)
+from xdsl_neuron.tracer.frames import Locator
+from xdsl_neuron.tracer.index import Expr, Mask
+from xdsl_neuron.tracer.views import Bound, Buffer, View
+
+Dep: TypeAlias = "View | str"
+"""An instruction to follow: a tile it wrote, or its name."""
+
+_MAX_CHECKED_ITERATIONS: Final = 1024
+_UNKNOWN: Final = UnknownLoc()
+
+
+@dataclass(eq=False, slots=True)
+class Loop:
+    """One rolled loop of the trace; `number` is its index's atom in expressions."""
+
+    number: int
+    operation: penguin.ForOp
+    values: range
+    grid: bool
+    open: bool = True
+
+
+class TraceState:
+    """
+    A module being built: one function, the block operations go to, names, loops.
+
+    Args:
+        name: the kernel's name.
+        arguments: its tensor arguments, names and types, in order.
+        arch: the generation, which the module carries and gates read.
+        masks_allowed: whether the language has masks, so that an index range which
+            leaves its tensor may still be clipped by one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[tuple[str, TensorType]],
+        arch: Arch,
+        masks_allowed: bool,
+    ) -> None:
+        self.arch = arch
+        self.masks_allowed = masks_allowed
+        self.function = penguin.FuncOp.make(name, arguments)
+        self.module = ModuleOp(
+            [self.function],
+            {
+                "neuron.target": TargetAttr(arch.name),
+                "neuron.version": IntegerAttr(FORMAT_VERSION, i64),
+            },
+        )
+        self.block: Block = self.function.body.block
+        self.blocks: list[Block] = [self.block]
+        self.loops: list[Loop] = []
+        self.tiles: list[Buffer] = []
+        self.locator = Locator()
+        self.arguments = [
+            Buffer(value, kind, hint, self.block, self)
+            for value, (hint, kind) in zip(
+                self.function.arguments, arguments, strict=True
+            )
+        ]
+        self._names: dict[str, int] = {}
+        self._counter = 0
+
+    # -- what is known of loop indices ---------------------------------------------
+
+    def loop_name(self, number: int) -> str:
+        """How a loop's index is written in messages."""
+        hint = self.loops[number].operation.index.name_hint
+        return hint or f"d{number}"
+
+    def is_grid(self, numbers: frozenset[int]) -> bool:
+        """Whether all these loops are axes of the launch grid."""
+        return all(self.loops[number].grid for number in numbers)
+
+    def bounds(
+        self, expr: Expr, lanes: Sequence[tuple[int, int]] = ()
+    ) -> tuple[int, int]:
+        """Lowest and highest value over all iterations and lanes."""
+        if isinstance(expr, int):
+            return expr, expr
+        ranges = [
+            (min(v[0], v[-1]), max(v[0], v[-1])) if (v := loop.values) else (0, 0)
+            for loop in self.loops
+        ]
+        return expr.bounds(ranges, lanes)
+
+    # -- inserting -----------------------------------------------------------------
+
+    def insert(
+        self,
+        inst: Operation,
+        name: str | None = None,
+        deps: Sequence[Dep] = (),
+        mask: Sequence[Affine] = (),
+        *,
+        location: FileLineColLoc | None = None,
+        before: Operation | None = None,
+    ) -> str:
+        """
+        The one append point: names an operation, completes it and checks it.
+
+        `mask` holds predicates (>= 0) over the instruction's lanes and the loops of the
+        trace; `deps` become edges. `location` is where the kernel's line is already
+        known, `before` an operation of an outer block to stand in front of. The
+        operation's own gates run; what they refuse is an error at the kernel's line.
+        """
+        if location is None:
+            location = self.locator.here()
+        inst.location = _UNKNOWN if location is None else location
+        given = ""
+        if isinstance(inst, Instruction):
+            given = self.unique_name(name)
+            inst.properties["inst_name"] = StringAttr(given)
+            if mask:
+                self._predicate(inst, mask)
+            if deps:
+                inst.properties["after"] = self._edges(deps)
+        if before is None:
+            self.block.add_op(inst)
+        else:
+            block = before.parent
+            assert block is not None
+            block.insert_op_before(inst, before)
+        try:
+            inst.verify_()
+        except VerifyException as error:
+            raise NKISyntaxError(str(error), inst.location) from None
+        return given
+
+    def unique_name(self, name: str | None) -> str:
+        """`I7` where no name is given; a name given twice gets a number."""
+        if name is None:
+            self._counter += 1
+            return f"I{self._counter}"
+        used = self._names.get(name)
+        self._names[name] = 1 if used is None else used + 1
+        return name if used is None else f"{name}.{used}"
+
+    def _predicate(self, inst: Instruction, mask: Sequence[Affine]) -> None:
+        """Puts predicates on an instruction, in terms of its own index operands."""
+        values = list(inst.loop_indices())
+        here = {loop.operation.index: loop.number for loop in self.loops}
+        places = {here[value]: at for at, value in enumerate(values)}
+        for number in sorted(frozenset[int]().union(*(p.positions for p in mask))):
+            if number not in places:
+                places[number] = len(places)
+                inst.operands = [*inst.operands, self._index_value(number)]
+        if len(places) > len(values) and "operandSegmentSizes" in inst.properties:
+            sizes = inst.segments()[0]
+            inst.properties["operandSegmentSizes"] = DenseArrayBase.from_list(
+                i32, [*sizes, len(places)]
+            )
+        inst.properties["predicates"] = PredicatesAttr(
+            tuple(_renumbered(p, places) for p in mask)
+        )
+
+    def _edges(self, deps: Sequence[Dep]) -> EdgesAttr:
+        names: list[str] = []
+        for dep in deps:
+            name = dep if isinstance(dep, str) else dep.buffer.writer
+            if name is None:
+                raise NKIValueError(f"deps: {dep!r} was written by no instruction")
+            names.append(name)
+        return EdgesAttr.of([(EdgeKind.ORDERED, name) for name in names])
+
+    def _index_value(self, number: int) -> SSAValue:
+        loop = self.loops[number]
+        if not loop.open:
+            raise NKISyntaxError(
+                f"Loop index '{self.loop_name(number)}' is used outside of its loop"
+            )
+        return loop.operation.index
+
+    # -- instructions on views -----------------------------------------------------
+
+    def emit(
+        self,
+        kind: type[Instruction],
+        views: Sequence[View | None],
+        properties: dict[str, Attribute],
+        *,
+        mask: Mask | None = None,
+        name: str | None = None,
+        deps: Sequence[Dep] = (),
+        location: FileLineColLoc | None = None,
+    ) -> str:
+        """
+        Inserts an instruction on views, in the order of its class's operands.
+
+        Affine properties are in terms of the trace's loops. Views that are written are
+        the first ones (`kind.OUTS`). Returns the instruction's name.
+        """
+        present = [view for view in views if view is not None]
+        for view in present:
+            self._check_scope(view)
+        accesses = [None if view is None else view.access() for view in views]
+        numbers = _numbers(accesses, properties)
+        indices: list[SSAValue] = []
+        if numbers:
+            places = {number: at for at, number in enumerate(numbers)}
+            indices = [self._index_value(number) for number in numbers]
+            if numbers != tuple(range(len(numbers))):
+                accesses = [_moved(access, places) for access in accesses]
+                for key, value in properties.items():
+                    if isinstance(value, AffineAttr):
+                        properties[key] = AffineAttr(_renumbered(value.data, places))
+        inst = kind.make(
+            [None if view is None else view.buffer.value for view in views],
+            properties,
+            accesses,
+            indices,
+        )
+        predicates = self._predicates(inst, views, mask)
+        self._check_bounds(inst, views, predicates)
+        given = self.insert(inst, name, deps, predicates, location=location)
+        for view in views[: len(kind.OUTS)]:
+            if view is not None:
+                view.buffer.written = True
+                view.buffer.writer = given
+        return given
+
+    def _check_scope(self, view: View) -> None:
+        buffer = view.buffer
+        if buffer.block is self.block or buffer.block in self.blocks:
+            return
+        raise NKISyntaxError(
+            f"Local variable '{buffer.name}' is referenced outside of its parent scope: "
+            "it was made in the body of a loop that has ended; make it in front of the "
+            "loop"
+        )
+
+    def _predicates(
+        self, inst: Instruction, views: Sequence[View | None], mask: Mask | None
+    ) -> list[Affine]:
+        """The mask and those of masked views, over the instruction's lanes."""
+        masked = [view for view in views if view is not None and view.layout.masks]
+        if mask is None and not masked:
+            return []
+        data = inst.data()
+        found: list[Affine] = []
+        if mask is not None:
+            found += mask.over(len(inst.lane_shape(data)))
+        if masked:
+            lanes = inst.lane_dims(data)
+            names = [*inst.OUTS, *inst.INS]
+            for name, view in zip(names, views, strict=True):
+                if view is not None:
+                    found += [
+                        _to_lanes(predicate, lanes[name])
+                        for predicate in view.layout.masks
+                    ]
+        return list(dict.fromkeys(found))
+
+    def _check_bounds(
+        self,
+        inst: Instruction,
+        views: Sequence[View | None],
+        predicates: Sequence[Affine],
+    ) -> None:
+        """Index ranges that leave a dimension: refused unless the mask clips them."""
+        for position, view in enumerate(views):
+            if view is None or not view.layout.bounds:
+                continue
+            lanes: tuple[int, ...] = ()
+            if predicates:
+                name = (*inst.OUTS, *inst.INS)[position]
+                lanes = inst.lane_dims(inst.data())[name]
+            for bound in view.layout.bounds:
+                self._check_bound(inst, view, bound, predicates, lanes)
+
+    def _check_bound(
+        self,
+        inst: Instruction,
+        view: View,
+        bound: Bound,
+        predicates: Sequence[Affine],
+        lanes: Sequence[int],
+    ) -> None:
+        lane = lanes[bound.dim] if lanes and bound.dim >= 0 else -1
+        shape = inst.lane_shape(inst.data())
+        expr = Affine.of(bound.start)
+        for values in self._iterations([expr, *predicates]):
+            low_lane, high_lane = 0, bound.num - 1
+            if predicates:
+                box = clip(predicates, shape, values)
+                if box is None:
+                    continue
+                if lane >= 0:
+                    low_lane, high_lane = box.ranges[lane]
+                    high_lane -= 1
+            start = expr.evaluate(values)
+            ends = (start + bound.step * low_lane, start + bound.step * high_lane)
+            if min(ends) < 0 or max(ends) >= bound.size:
+                raise NKIIndexError(bound.message(view.name, min(ends), max(ends)))
+
+    def _iterations(self, expressions: Sequence[Affine]) -> Iterator[list[int]]:
+        """
+        The values of the loop indices that occur, others 0; a bounded number of them.
+
+        Beyond the bound the instruction's gate and the machine's plan decide.
+        """
+        used = frozenset[int]().union(*(e.positions for e in expressions))
+        ranges = [
+            loop.values if loop.number in used else range(1) for loop in self.loops
+        ]
+        if prod(len(values) for values in ranges) > _MAX_CHECKED_ITERATIONS:
+            return
+        for point in product(*ranges):
+            yield list(point)
+
+    # -- buffers and scopes --------------------------------------------------------
+
+    def create_tensor(
+        self,
+        shape: Sequence[int],
+        dtype: DType,
+        space: Space,
+        name: str | None = None,
+        *,
+        init: float | None = None,
+        before: Operation | None = None,
+        location: FileLineColLoc | None = None,
+    ) -> Buffer:
+        """A fresh buffer, allocated each time the current block executes."""
+        try:
+            kind = TensorType.of(tuple(shape), dtype, space)
+        except VerifyException as error:
+            raise NKIValueError(str(error)) from None
+        hint = name if name and SSAValue.is_valid_name(name) else None
+        operation = penguin.AllocOp.make(kind, hint, init)
+        self.insert(operation, location=location, before=before)
+        block = operation.parent
+        assert block is not None
+        label = name or f"tile of shape {tuple(shape)}"
+        buffer = Buffer(operation.result, kind, label, block, self)
+        self.tiles.append(buffer)
+        return buffer
+
+    @contextmanager
+    def scope(
+        self,
+        kind: LoopKind,
+        values: range,
+        hint: str = "i",
+        *,
+        location: FileLineColLoc | None = None,
+    ) -> Iterator[Loop]:
+        """A rolled loop around what is inserted meanwhile."""
+        operation = penguin.ForOp.make(
+            kind, values.start, values.stop, values.step, hint
+        )
+        location = location or self.locator.here()
+        operation.location = _UNKNOWN if location is None else location
+        grid = kind in (LoopKind.SPMD, LoopKind.SHARD)
+        loop = Loop(len(self.loops), operation, values, grid)
+        self.block.add_op(operation)
+        self.loops.append(loop)
+        outer = self.block
+        self.block = operation.body.block
+        self.blocks.append(self.block)
+        try:
+            yield loop
+        finally:
+            loop.open = False
+            if self.blocks[-1] is not self.block:
+                raise AssertionError("scopes closed out of order")
+            self.blocks.pop()
+            self.block = outer
+
+    def finish(self, outputs: Sequence[tuple[str, Buffer]]) -> ModuleOp:
+        """Ends the function; arguments that were written become mutable."""
+        for label, buffer in outputs:
+            if buffer.block is not self.function.body.block:
+                raise NKISyntaxError(
+                    f"output '{label}' was made in the body of a loop; make it at the "
+                    "top level of the kernel"
+                )
+        mutable = [at for at, buffer in enumerate(self.arguments) if buffer.written]
+        self.function.properties["mutable"] = DenseArrayBase.from_list(i64, mutable)
+        self.insert(
+            penguin.ReturnOp.make([(label, b.value) for label, b in outputs]),
+            location=_file_location(self.function.location),
+        )
+        return self.module
+
+
+def _file_location(location: Attribute) -> FileLineColLoc | None:
+    return location if isinstance(location, FileLineColLoc) else None
+
+
+@lru_cache(maxsize=4096)
+def _renumber(expression: Affine, places: tuple[tuple[int, int], ...]) -> Affine:
+    return expression.with_indices({old: Affine.index(new) for old, new in places})
+
+
+def _renumbered(expression: Affine, places: Mapping[int, int]) -> Affine:
+    """The expression with loop numbers of the trace replaced by operand positions."""
+    if not expression.positions:
+        return expression
+    return _renumber(expression, tuple(places.items()))
+
+
+def _moved(access: Access | None, places: Mapping[int, int]) -> Access | None:
+    if access is None or not access.positions:
+        return access
+    partition = access.partition
+    return Access(
+        _renumbered(access.offset, places),
+        access.pairs,
+        None if partition is None else _renumbered(partition, places),
+        access.dtype,
+    )
+
+
+def _numbers(
+    accesses: Sequence[Access | None], properties: Mapping[str, Attribute]
+) -> tuple[int, ...]:
+    """The loops that occur in accesses and affine properties, outermost first."""
+    found: set[int] = set()
+    for access in accesses:
+        if access is None:
+            continue
+        if access.offset.terms:
+            found |= access.offset.positions
+        if access.partition is not None and access.partition.terms:
+            found |= access.partition.positions
+    for value in properties.values():
+        if isinstance(value, AffineAttr):
+            found |= value.data.positions
+    return tuple(sorted(found)) if found else ()
+
+
+def _to_lanes(predicate: Affine, lanes: Sequence[int]) -> Affine:
+    """A predicate over an operand's dimensions, over the instruction's lanes."""
+    def rename(atom: Atom) -> Affine | None:
+        return Affine.lane(lanes[atom.dim]) if isinstance(atom, Lane) else None
+
+    if any(lanes[lane] < 0 for lane in predicate.lanes):
+        raise NKISyntaxError(
+            f"mask {predicate} on a dimension that the instruction does not run along"
+        )
+    return predicate.substitute(rename)
