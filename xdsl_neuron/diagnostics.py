@@ -95,7 +95,7 @@ class Diagnostic:
         A diagnostic at `where`; an operation puts `'name' op` before the message.
         """
         # xDSL breaks a line where it wraps an error in another.
-        message = re.sub(r":\n\s*", ": ", message.rstrip())
+        message = re.sub(r":\s*\n\s*", ": ", message.rstrip())
         if where is None or isinstance(where, SourceLocation):
             return Diagnostic(message, where, severity, tuple(notes))
         if isinstance(where, Operation):

@@ -11,5 +11,6 @@ Array: TypeAlias = NDArray[Any]
 # output is the very same view as an input.
 Kernel: TypeAlias = Callable[..., None]
 
-# A per-instruction constant, or one value per partition shaped [P, 1, ...].
+# A per-instruction constant, or one value per partition shaped [P, 1, ...] in fp32. The
+# constant is a Python number: a NumPy float64 scalar would turn fp32 into float64.
 Scalar: TypeAlias = float | Array

@@ -409,14 +409,15 @@ class TraceState:
         outer = self.block
         self.block = operation.body.block
         self.blocks.append(self.block)
+        body = self.block
         try:
             yield loop
         finally:
             loop.open = False
-            if self.blocks[-1] is not self.block:
-                raise AssertionError("scopes closed out of order")
-            self.blocks.pop()
-            self.block = outer
+            # A loop left by `break` takes the loops in it along.
+            if body in self.blocks:
+                del self.blocks[self.blocks.index(body) :]
+                self.block = outer
 
     def finish(self, outputs: Sequence[tuple[str, Buffer]]) -> ModuleOp:
         """Ends the function; arguments that were written become mutable."""

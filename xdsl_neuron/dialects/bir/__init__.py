@@ -36,7 +36,14 @@ from xdsl_neuron.dialects import structure
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.instruction_text import quoted, symbol_text
-from xdsl_neuron.dialects.instructions import dma, elementwise, matrix, reduction
+from xdsl_neuron.dialects.instructions import (
+    dma,
+    elementwise,
+    gather,
+    matrix,
+    reduction,
+    transpose,
+)
 from xdsl_neuron.dialects.neuron import (
     Contents,
     ContentsAttr,
@@ -312,6 +319,68 @@ class DMACopyOp(dma.Copy, BirDma):
     ROW: ClassVar = Row(32, "DMACopy")
 
 
+TRANSPOSE_RANK = 4
+"""Dimensions of a transposing DMACopy, padded with unit dims (dma.md 13.14)."""
+
+
+def _check_rank(operation: BirInstruction) -> None:
+    for name in ("src", "dst"):
+        rank = len(operation.data()[name].shape)
+        if rank != TRANSPOSE_RANK:
+            raise VerifyException(
+                "DMA Tranpose must have 4-D access pattern. Explicitly writing AP is "
+                f"required if slicing is not generating correct pattern (got {rank}-D "
+                f"'{name}')"
+            )
+
+
+@irdl_op_definition
+class DMACopyTransposeOp(transpose.DmaTranspose, BirDma):
+    """A `DMACopy` of mode Transpose: XZYW, that is axes [3, 1, 2, 0]."""
+
+    name = "bir.dma_copy_transpose"
+    ROW: ClassVar = Row(32, "DMACopy")
+
+    @gate(
+        "DMA Tranpose must have 4-D access pattern. Explicitly writing AP is required "
+        "if slicing is not generating correct pattern",
+        "dma.md 9.3",
+    )
+    def four_dimensions(self) -> None:
+        """Both sides have four dimensions."""
+        _check_rank(self)
+
+
+@irdl_op_definition
+class DMACopyGatherTransposeOp(transpose.DmaIndirectTranspose, BirDma):
+    """A `DMACopy` of mode Transpose over gathered rows, triggered by GpSIMD."""
+
+    name = "bir.dma_copy_gather_transpose"
+    ROW: ClassVar = Row(32, "DMACopy")
+
+    @gate(
+        "DGE xbar dynamic transpose only supports TransposeOps::XZYW, but it is "
+        "TransposeOps::{actual}",
+        "dma.md 9.7 BIR510",
+    )
+    def axes_per_rank(self) -> None:
+        """Four dimensions, XZYW."""
+        _check_rank(self)
+        if self.permutation() != transpose.LEGAL_AXES[TRANSPOSE_RANK]:
+            raise VerifyException(
+                "DGE xbar dynamic transpose only supports TransposeOps::XZYW, but it "
+                f"is {self.permutation()}"
+            )
+
+    @gate("Transpose with DynamicAP only on Pool", "dma.md 9.7")
+    def gather_engine(self) -> None:
+        """The software descriptor generator runs on GpSIMD."""
+        if self.engine.data is not Engine.POOL:
+            raise VerifyException(
+                f"Transpose with DynamicAP only on Pool, got {self.engine.data}"
+            )
+
+
 @irdl_op_definition
 class GenericIndirectLoadOp(dma.IndirectLoad, BirDma):
     """Gather by an index tensor."""
@@ -433,6 +502,38 @@ class TensorReduceOp(reduction.TensorReduce, BirInstruction):
 
 
 @irdl_op_definition
+class StreamShuffleOp(gather.StreamShuffle, BirInstruction):
+    """A permutation of partitions in blocks of 32."""
+
+    name = "bir.stream_shuffle"
+    ROW: ClassVar = Row(39, "StreamShuffle")
+
+
+@irdl_op_definition
+class IndirectCopyOp(gather.IndirectCopy, BirInstruction):
+    """A gather in each GpSIMD core's partitions."""
+
+    name = "bir.indirect_copy"
+    ROW: ClassVar = Row(26, "IndirectCopy")
+
+
+@irdl_op_definition
+class GatherOp(gather.Gather, BirInstruction):
+    """A gather along each partition."""
+
+    name = "bir.gather"
+    ROW: ClassVar = Row(92, "Gather")
+
+
+@irdl_op_definition
+class TensorLoadOp(gather.TensorLoad, BirInstruction):
+    """One element into a register."""
+
+    name = "bir.tensor_load"
+    ROW: ClassVar = Row(75, "TensorLoad")
+
+
+@irdl_op_definition
 class DMATriggerOp(IRDLOperation):
     """
     Fires the next of its `dma.block`s, round-robin.
@@ -537,6 +638,8 @@ Bir = Dialect(
         LoadOp,
         SaveOp,
         DMACopyOp,
+        DMACopyTransposeOp,
+        DMACopyGatherTransposeOp,
         GenericIndirectLoadOp,
         GenericIndirectSaveOp,
         IndirectSaveAccumulateOp,
@@ -552,6 +655,10 @@ Bir = Dialect(
         MatmultOp,
         StreamTransposeOp,
         TensorReduceOp,
+        StreamShuffleOp,
+        IndirectCopyOp,
+        GatherOp,
+        TensorLoadOp,
         DMATriggerOp,
     ],
     [],

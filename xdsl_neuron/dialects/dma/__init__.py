@@ -9,7 +9,7 @@ type. On chip an address is (partition, byte). Limits are those of the DIRECT2D 
 
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import Block, Dialect, Region
 from xdsl.irdl import (
     IRDLOperation,
@@ -235,6 +235,56 @@ class CopyOp(Descriptor):
     src = operand_def(TensorType)
 
 
+class TransposeDescriptor(Descriptor):
+    """A descriptor that permutes dimensions: `axes` as in `dma_transpose`."""
+
+    axes = prop_def(DenseArrayBase.constr(i64))
+
+    def permutation(self) -> tuple[int, ...]:
+        """For each dimension of `dst`, the dimension of `src` it is."""
+        return self.axes.get_values()
+
+    @gate("Source and destination access pattern must be 4-D", "dma.md 9.7")
+    def descriptor_limits(self) -> None:
+        """Four dimensions on both sides, the outer two swapped."""
+        data = self.data()
+        src, dst = data["src"].shape, data["dst"].shape
+        if len(src) != 4 or len(dst) != 4 or sorted(self.permutation()) != [0, 1, 2, 3]:
+            raise VerifyException(
+                "Source and destination access pattern must be 4-D, got "
+                f"{list(src)} and {list(dst)} with axes {list(self.permutation())}"
+            )
+        if tuple(src[axis] for axis in self.permutation()) != dst:
+            raise VerifyException(
+                "DMA transpose outer dimensions are not transposed. "
+                f"[{src[0]}, {src[3]}] (in) -> [{dst[0]}, {dst[3]}] (out)"
+            )
+
+    @gate(
+        "DMA transpose input and output should have the same type, but it has in "
+        "Dtype::{in} out Dtype::{out}",
+        "dma.md 9.7 BIR511",
+    )
+    def same_dtype(self) -> None:
+        """A transpose moves bits."""
+        src, dst = self.src_dtype.data, self.dst_dtype.data
+        if src is not dst:
+            raise VerifyException(
+                "DMA transpose input and output should have the same type, but it has "
+                f"in Dtype::{src.bir_name} out Dtype::{dst.bir_name}"
+            )
+
+
+@irdl_op_definition
+class TransposeOp(TransposeDescriptor):
+    """Copies with permuted dimensions (ordinal 71)."""
+
+    name = "dma.transpose"
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+
+
 @irdl_op_definition
 class CceOp(Descriptor):
     """Combines into the destination: `dst = dst op src` in fp32 (ordinal 70)."""
@@ -317,6 +367,18 @@ class GatherOp(IndirectDescriptor):
 
 
 @irdl_op_definition
+class GatherTransposeOp(IndirectDescriptor, TransposeDescriptor):
+    """Rows of HBM picked by an index, transposed into SBUF."""
+
+    name = "dma.gather_transpose"
+    INDEXED: ClassVar = "src"
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    index = operand_def(TensorType)
+
+
+@irdl_op_definition
 class ScatterOp(IndirectDescriptor):
     """Rows of SBUF into HBM, overwriting (`bypass`) or adding, in index order."""
 
@@ -341,4 +403,16 @@ class ScatterOp(IndirectDescriptor):
             )
 
 
-Dma = Dialect("dma", [BlockOp, CopyOp, CceOp, GatherOp, ScatterOp], [])
+Dma = Dialect(
+    "dma",
+    [
+        BlockOp,
+        CopyOp,
+        TransposeOp,
+        CceOp,
+        GatherOp,
+        GatherTransposeOp,
+        ScatterOp,
+    ],
+    [],
+)

@@ -1,0 +1,202 @@
+"""The tensor engine's matmul with PSUM's freshness, and transposes."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.dialects.instructions import matrix as isa
+from xdsl_neuron.isa import MatmulAccumulate
+from xdsl_neuron.machine.build import Array, Build
+from xdsl_neuron.machine.lanes import FULL, mask_array
+from xdsl_neuron.machine.nests import Nums, Strides, regroup
+from xdsl_neuron.machine.site import Emitter, Scope, Site
+from xdsl_neuron.mask import Box, bind
+from xdsl_neuron.numerics import casts, matmul
+
+
+class Matmul(Site):
+    """`dst (+)= stationary.T @ moving`; the lanes of its mask are (k, m..., n...)."""
+
+    def __init__(self, scope: Scope, op: isa.Matmul) -> None:
+        super().__init__(scope, op)
+        sides = self.sides
+        types = [sides[name].dtype for name in ("dst", "stationary", "moving")]
+        self.kernel = matmul.matmul(*types)
+        self._accumulate = op.accumulate.data
+        self._condition = None if op.accumulate_if is None else op.accumulate_if.data
+        for name in ("stationary", "moving"):
+            side = sides[name]
+            flat = (side.nums[0], side.count // side.nums[0])
+            strides = regroup(side.nums, side.strides, flat)
+            if self.mask is None and strides is not None:
+                side.regroup(flat, strides)
+
+    def emit(self, build: Build) -> None:
+        box = self.box(build)
+        if box is None:
+            return
+        taken: list[Any] = []
+        stationary = self._operand(build, "stationary", box, taken)
+        moving = self._operand(build, "moving", box, taken)
+        if box is not FULL and self.mask is not None:
+            self._check_output_mask(box)
+        side = self.sides["dst"]
+        offset, nums = self.clipped(build, "dst", box)
+        accumulate = self._joins(build, offset, nums)
+        fresh = build.storages[side.slot].freshness
+        if accumulate is None:
+            state = True if fresh is None else fresh.fresh(
+                (offset, nums, side.strides, side.itemsize)
+            )
+            accumulate = state is not True
+            if not isinstance(state, bool):
+                self._clear(build, offset, nums, state)
+        elif accumulate:
+            build.reads(side, offset, nums, side.strides)
+        build.writes(side, offset, nums, side.strides)
+        out = build.view(side.slot, side.numpy, offset, nums, side.strides)
+        build.emit(self.kernel, out, stationary, moving, accumulate)
+        for buffer in taken:
+            build.pool.give(buffer)
+
+    def _joins(self, build: Build, offset: int, nums: Nums) -> bool | None:
+        """Whether the products join the destination; None where freshness decides."""
+        if self._condition is not None:
+            indices = [build.values[depth] for depth in self.depths]
+            return self._condition.evaluate(indices) >= 0
+        if self._accumulate is MatmulAccumulate.AUTO:
+            return None
+        return self._accumulate is MatmulAccumulate.ACCUMULATE
+
+    def _clear(
+        self, build: Build, offset: int, nums: Nums, fresh: NDArray[np.bool_]
+    ) -> None:
+        """Set the fresh elements to zero, as a memset does before a group."""
+        side = self.sides["dst"]
+        build.writes(side, offset, nums, side.strides, fresh)
+        out = build.view(side.slot, side.numpy, offset, nums, side.strides)
+        build.emit(clear, out, fresh)
+
+    def _operand(
+        self, build: Build, name: str, box: Box, taken: list[Any]
+    ) -> Any:
+        """An input in the box, with 0 where its mask does not hold."""
+        side = self.sides[name]
+        offset, nums = self.clipped(build, name, box)
+        build.reads(side, offset, nums, side.strides)
+        view = build.view(side.slot, side.numpy, offset, nums, side.strides)
+        if box is FULL or self.mask is None or not box.residual:
+            return view
+        dims = self.mask.dims[name]
+        own = [p for p in box.residual if p.lanes <= set(dims)]
+        if not own:
+            return view
+        ranges = [box.ranges[lane] for lane in dims]
+        mask = ~mask_array([_renumbered(p, dims) for p in own], ranges)
+        scratch, buffer = build.scratch(nums, side.numpy)
+        taken.append(buffer)
+        build.emit(np.copyto, scratch, view)
+        build.emit(clear, scratch, mask)
+        return scratch
+
+    def _check_output_mask(self, box: Box) -> None:
+        """A predicate must concern one operand; an output's lanes must be its own."""
+        assert self.mask is not None
+        inputs = [set(self.mask.dims[name]) for name in ("stationary", "moving")]
+        for predicate in box.residual:
+            if not any(predicate.lanes <= lanes for lanes in inputs):
+                raise self.refuse(
+                    f"mask '{predicate} >= 0' couples the stationary and the moving "
+                    "operand; mask one operand, or copy the result under the mask"
+                )
+        unseen = set(range(1, len(self.mask.shape))) - set(self.mask.dims["dst"])
+        for lane in unseen:
+            if box.ranges[lane] != (0, self.mask.shape[lane]):
+                raise self.refuse(
+                    "a mask clips a dimension of the operands that the result does "
+                    "not have; give all three the same free dimensions"
+                )
+
+
+def clear(out: Array, where: NDArray[np.bool_]) -> None:
+    """Zero where the mask holds."""
+    np.copyto(out, np.zeros((), out.dtype), where=where)
+
+
+def _renumbered(predicate: Affine, dims: Sequence[int]) -> Affine:
+    """The predicate over an operand's dimensions instead of lanes."""
+    from xdsl_neuron.affine import Lane
+
+    def replace(atom: object) -> Affine | None:
+        return Affine.lane(dims.index(atom.dim)) if isinstance(atom, Lane) else None
+
+    return predicate.substitute(replace)
+
+
+class Transpose(Site):
+    """`dst[f, p] = src[p, f]`, which is a copy walked in the destination's order."""
+
+    def __init__(self, scope: Scope, op: isa.Transpose) -> None:
+        super().__init__(scope, op)
+        dst, src = self.sides["dst"], self.sides["src"]
+        self.kernel = None
+        if dst.dtype is not src.dtype:
+            self.kernel = casts.copy(dst.dtype, src.dtype)
+
+    def emit(self, build: Build) -> None:
+        box = self.box(build)
+        if box is None:
+            return
+        if box is not FULL and box.residual:
+            raise self.refuse("a transpose under a mask over both lanes is not defined")
+        dst, src = self.sides["dst"], self.sides["src"]
+        source = self.clipped(build, "src", box)
+        target = self.clipped(build, "dst", box)
+        build.reads(src, *source, src.strides)
+        build.writes(dst, *target, dst.strides)
+        offset, nums = source
+        turned = (*nums[1:], nums[0])
+        strides: Strides = (*src.strides[1:], src.strides[0])
+        if dst.slot != src.slot:
+            build.move(
+                dst, target, src, (offset, turned), self.kernel, src_strides=strides
+            )
+            return
+        self._by_way_of_scratch(build, target, (offset, turned, strides))
+
+    def _by_way_of_scratch(
+        self,
+        build: Build,
+        target: tuple[int, Nums],
+        source: tuple[int, Nums, Strides],
+    ) -> None:
+        """In one buffer: read all, then write."""
+        dst, src = self.sides["dst"], self.sides["src"]
+        offset, nums, strides = source
+        scratch, buffer = build.scratch(nums, src.numpy)
+        build.emit(
+            np.copyto, scratch, build.view(src.slot, src.numpy, offset, nums, strides)
+        )
+        out = build.view(dst.slot, dst.numpy, target[0], target[1], dst.strides)
+        kernel = casts.copy(dst.dtype, src.dtype)
+        build.emit(kernel, out, scratch.reshape(target[1]))
+        build.pool.give(buffer)
+
+
+def _matmul(scope: Scope, op: isa.Matmul) -> Emitter:
+    return Matmul(scope, op).emit
+
+
+def _transpose(scope: Scope, op: isa.Transpose) -> Emitter:
+    return Transpose(scope, op).emit
+
+
+HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
+    isa.Matmul: _matmul,
+    isa.Transpose: _transpose,
+}
+
+__all__ = ["HANDLERS", "bind"]

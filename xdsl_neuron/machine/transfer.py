@@ -1,0 +1,81 @@
+"""DMA instructions: copies between HBM and SBUF, direct ones."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions import dma as isa
+from xdsl_neuron.isa import AluOp
+from xdsl_neuron.machine.build import Build
+from xdsl_neuron.machine.lanes import FULL
+from xdsl_neuron.machine.site import Emitter, Scope, Site
+from xdsl_neuron.mask import Box, boxes
+from xdsl_neuron.numerics import casts, movement
+
+
+class Transfer(Site):
+    """Moves, casts or accumulates the k-th element of `src` to the k-th of `dst`."""
+
+    def __init__(
+        self, scope: Scope, instruction: Instruction, accumulate: bool = False
+    ) -> None:
+        super().__init__(scope, instruction)
+        dst, src = self.sides["dst"], self.sides["src"]
+        self.accumulate = accumulate
+        self.kernel: Callable[..., object] | None = None
+        if accumulate:
+            self.kernel = movement.dma_accumulate(dst.dtype, src.dtype)
+            if any(
+                stride == 0 and num > 1
+                for stride, num in zip(dst.strides, dst.nums, strict=True)
+            ):
+                raise self.refuse("accumulates into one element more than once")
+        elif dst.dtype is not src.dtype:
+            self.kernel = casts.copy(dst.dtype, src.dtype)
+
+    def emit(self, build: Build) -> None:
+        for box in self.boxes(build):
+            self.emit_box(build, box)
+
+    def boxes(self, build: Build) -> Iterator[Box]:
+        """The boxes that the mask leaves in this iteration."""
+        box = self.box(build)
+        if box is None:
+            return
+        if box.residual:
+            yield from boxes(box)
+        else:
+            yield box
+
+    def emit_box(self, build: Build, box: Box) -> None:
+        """The steps of one box."""
+        dst, src = self.sides["dst"], self.sides["src"]
+        target = self.clipped(build, "dst", box)
+        source = self.clipped(build, "src", box)
+        build.reads(src, *source, src.strides)
+        if self.accumulate:
+            build.reads(dst, *target, dst.strides)
+        build.writes(dst, *target, dst.strides)
+        build.move(dst, target, src, source, self.kernel)
+
+
+def adds(op: Any) -> bool:
+    """Whether a read-modify-write operation accumulates."""
+    return op is not None and op.data is AluOp.ADD
+
+
+def _load(scope: Scope, op: isa.Load) -> Emitter:
+    return Transfer(scope, op).emit
+
+
+def _store(scope: Scope, op: isa.Save | isa.Copy) -> Emitter:
+    return Transfer(scope, op, adds(op.rmw_op)).emit
+
+
+HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
+    isa.Load: _load,
+    isa.Save: _store,
+    isa.Copy: _store,
+}
+
+__all__ = ["FULL", "HANDLERS", "Transfer", "adds"]

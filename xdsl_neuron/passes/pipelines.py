@@ -1,0 +1,87 @@
+"""The named pipelines; each is a pass of its own, so any xDSL tool can run it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xdsl_neuron.passes.bir_legalize_mm_accumulation_groups import (
+    BirLegalizeMmAccumulationGroups,
+)
+from xdsl_neuron.passes.bir_lower_dma import BirLowerDma
+from xdsl_neuron.passes.bir_unroll import BirUnroll
+from xdsl_neuron.passes.convert_penguin_to_bir import ConvertPenguinToBir
+from xdsl_neuron.passes.penguin_initialize_tensors import PenguinInitializeTensors
+from xdsl_neuron.passes.penguin_lower_predicates import PenguinLowerPredicates
+
+
+class Pipeline(ModulePass):
+    """A pass made of passes: `steps` in order."""
+
+    def steps(self) -> Sequence[ModulePass]:
+        """The passes; `neuron-opt` times and verifies them one by one."""
+        raise NotImplementedError
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Runs the steps."""
+        for step in self.steps():
+            step.apply(ctx, op)
+
+
+@dataclass(frozen=True)
+class PenguinToBir(Pipeline):
+    """
+    From what the tracer builds to what the back end sees.
+
+    Precondition: none.
+    Postcondition: no `penguin` operation is left; compute masks are boxes.
+    """
+
+    name = "penguin-to-bir"
+
+    def steps(self) -> Sequence[ModulePass]:
+        """Predicates, initial values, conversion."""
+        return (
+            PenguinLowerPredicates(),
+            PenguinInitializeTensors(),
+            ConvertPenguinToBir(),
+        )
+
+
+@dataclass(frozen=True)
+class BirToDma(Pipeline):
+    """
+    From loops and DMA instructions to descriptors and triggers.
+
+    Precondition: none.
+    Postcondition: that of `bir-unroll` and `bir-lower-dma`; no matmul is `auto`.
+    """
+
+    name = "bir-to-dma"
+
+    max_instructions: int = BirUnroll.max_instructions
+    max_blocks: int = BirLowerDma.max_blocks
+
+    def steps(self) -> Sequence[ModulePass]:
+        """Unrolling, accumulation groups, descriptors."""
+        return (
+            BirUnroll(self.max_instructions),
+            BirLegalizeMmAccumulationGroups(),
+            BirLowerDma(self.max_blocks),
+        )
+
+
+@dataclass(frozen=True)
+class NeuronPipeline(Pipeline):
+    """Everything: `penguin-to-bir`, then `bir-to-dma`."""
+
+    name = "neuron"
+
+    max_instructions: int = BirUnroll.max_instructions
+    max_blocks: int = BirLowerDma.max_blocks
+
+    def steps(self) -> Sequence[ModulePass]:
+        """Both halves."""
+        return (PenguinToBir(), BirToDma(self.max_instructions, self.max_blocks))

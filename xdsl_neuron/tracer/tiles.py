@@ -1,0 +1,189 @@
+"""What builders share: fresh tiles, fills, and operands of one shape."""
+
+from collections.abc import Sequence
+from typing import Final, TypeAlias
+
+from xdsl.ir import Attribute
+
+from xdsl_neuron.arch import Arch
+from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.neuron import EngineAttr, ImmediateAttr, TensorType
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import Engine, Space
+from xdsl_neuron.tracer.errors import NKISyntaxError
+from xdsl_neuron.tracer.index import Mask, Shape, broadcast_shapes
+from xdsl_neuron.tracer.state import Dep, TraceState
+from xdsl_neuron.tracer.views import Layout, View
+
+Number: TypeAlias = int | float
+"""A Python number; bools count as 0 and 1."""
+
+ENGINES: Final = {member: EngineAttr(member) for member in Engine}
+
+
+def immediate(value: Number) -> ImmediateAttr:
+    """A number as an instruction carries it."""
+    return ImmediateAttr.of(int(value) if isinstance(value, bool) else value)
+
+
+class TileBuilders(TraceState):
+    """
+    Fresh tiles and the normalisation of operands.
+
+    `view` is the class of the views the language hands to kernels.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[tuple[str, TensorType]],
+        arch: Arch,
+        masks_allowed: bool,
+        view: type[View],
+    ) -> None:
+        super().__init__(name, arguments, arch, masks_allowed)
+        self.view = view
+
+    def new_tile(
+        self,
+        shape: Sequence[int],
+        dtype: DType,
+        space: Space = Space.SBUF,
+        *,
+        init: Number | None = None,
+        name: str | None = None,
+    ) -> View:
+        """A fresh tile, allocated where the trace is."""
+        return self.view.of(self.create_tensor(shape, dtype, space, name, init=init))
+
+    def filled(self, shape: Sequence[int], value: Number, dtype: DType) -> View:
+        """A fresh tile with every element `value`."""
+        tile = self.new_tile(shape, dtype)
+        self.memset(value=value, dst_tile=tile)
+        return tile
+
+    def memset(
+        self,
+        tile_shape: Sequence[int] | None = None,
+        value: Number = 0,
+        dtype: DType | None = None,
+        mask: Mask | None = None,
+        dst_tile: View | None = None,
+        schedule: object = None,
+        engine: Engine = Engine.UNASSIGNED,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+    ) -> View:
+        """Fills `dst_tile`, or a fresh tile of that shape and type."""
+        if dst_tile is None:
+            if tile_shape is None or dtype is None:
+                raise NKISyntaxError("memset needs a shape and a dtype, or a tile")
+            dst_tile = self.new_tile(tile_shape, dtype)
+        properties: dict[str, Attribute] = {
+            "value": immediate(value), "engine": ENGINES[engine]
+        }
+        self.emit(
+            penguin.MemsetOp, [dst_tile], properties, mask=mask, name=name, deps=deps
+        )
+        return dst_tile
+
+    def tensor_copy(
+        self,
+        src: View,
+        dst: View | None = None,
+        mask: Mask | None = None,
+        dtype: DType | None = None,
+        engine: Engine = Engine.UNASSIGNED,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+    ) -> View:
+        """Copies on chip into `dst` or a fresh SBUF tile, cast where types differ."""
+        if dst is None:
+            dst = self.new_tile(src.shape, dtype or src.element_type)
+        self.emit(
+            penguin.TensorCopyOp, [dst, src], {"engine": ENGINES[engine]},
+            mask=mask, name=name, deps=deps,
+        )
+        return dst
+
+    def broadcast(self, tile: View, shape: Shape) -> View:
+        """
+        A tile repeated to `shape`.
+
+        Free dimensions repeat by a step of 0. One partition read by many is a copy:
+        engines read each partition from itself (penguin.md 6.1 broadcast_partition).
+        """
+        if tile.shape == shape:
+            return tile
+        rank = len(shape)
+        if tile.ndim < rank and tile.layout.par >= 0:
+            tile = self._padded(tile, rank)
+        if tile.layout.par < 0 or tile.shape[0] == shape[0]:
+            return tile.expanded(shape)
+        return self.broadcast_partition(tile, shape[0]).expanded(shape)
+
+    def _padded(self, tile: View, rank: int) -> View:
+        """NumPy's leading dimensions of extent 1: the tile becomes one partition."""
+        if tile.shape[0] != 1:
+            raise NKISyntaxError(
+                f"a tile of shape {tile.shape} cannot be broadcast to {rank} dimensions:"
+                " its partition dimension would become a free one; index it with "
+                "[:, None]"
+            )
+        a = tile.layout
+        pairs = (a.pairs[0], *(((1, 1),) * (rank - tile.ndim)), *a.pairs[1:])
+        return tile.with_layout(
+            Layout(pairs, 0, a.partition, a.offset, a.dtype)
+        )
+
+    def broadcast_partition(
+        self,
+        tensor: View,
+        partitions: int,
+        mask: Mask | None = None,
+        dtype: DType | None = None,
+        name: str | None = None,
+        deps: Sequence[Dep] = (),
+    ) -> View:
+        """
+        Copies one partition to `partitions` of a fresh tile.
+
+        A DMA within SBUF whose source steps by 0 over partitions.
+        """
+        if tensor.space is Space.PSUM:
+            tensor = self.tensor_copy(tensor)
+        a = tensor.layout
+        shape = (partitions, *tensor.shape[1:])
+        repeated = tensor.with_layout(
+            Layout(((0, partitions), *a.pairs[1:]), 0, a.partition, a.offset, a.dtype)
+        )
+        dst = self.new_tile(shape, dtype or tensor.element_type)
+        self.emit(
+            penguin.DMACopyOp, [dst, repeated], {}, mask=mask, name=name, deps=deps
+        )
+        return dst
+
+    def combine_tiles(self, *operands: View | Number) -> list[View]:
+        """
+        The operands as tiles of one shape (penguin.md 6.0).
+
+        Shapes are broadcast, numbers become fills of the first tile's type. A tile in
+        HBM or picked by an index tile is refused.
+        """
+        tiles = [operand for operand in operands if isinstance(operand, View)]
+        if not tiles:
+            raise NKISyntaxError("expected at least one tile among the operands")
+        for tile in tiles:
+            if tile.is_indirect:
+                raise NKISyntaxError(
+                    "cannot use indirect indexing access with the current NKI API for "
+                    f"'{tile.name}'; load it first"
+                )
+        shape = broadcast_shapes(*(tile.shape for tile in tiles))
+        dtype = tiles[0].element_type
+        return [
+            self.broadcast(operand, shape)
+            if isinstance(operand, View)
+            else self.filled(shape, operand, dtype)
+            for operand in operands
+        ]
