@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from xdsl_neuron.dialects.neuron import ImmediateAttr
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.lanes import FULL, lane_values, mask_array
-from xdsl_neuron.machine.nests import Nums, Strides, common_shape, regroup
+from xdsl_neuron.machine.nests import Nums, common_shape, regroup
 from xdsl_neuron.machine.site import Emitter, Scope, Site
 from xdsl_neuron.mask import Box, bind
 from xdsl_neuron.numerics import activation, alu, casts, fill, select
@@ -43,6 +43,8 @@ class Elementwise(Site):
     An argument is a `Tensor`, a `Column` or a constant. `keeps` says that the kernel
     leaves some elements of `out` as they are.
     """
+
+    ONE_SHAPE: ClassVar = True
 
     def __init__(
         self,
@@ -381,5 +383,3 @@ HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.Select: _select,
     isa.Iota: _iota,
 }
-
-__all__ = ["HANDLERS", "Elementwise", "Strides", "merge"]

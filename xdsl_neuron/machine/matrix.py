@@ -6,14 +6,14 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.dialects.instructions import matrix as isa
 from xdsl_neuron.isa import MatmulAccumulate
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.lanes import FULL, mask_array
 from xdsl_neuron.machine.nests import Nums, Strides, regroup
 from xdsl_neuron.machine.site import Emitter, Scope, Site
-from xdsl_neuron.mask import Box, bind
+from xdsl_neuron.mask import Box
 from xdsl_neuron.numerics import casts, matmul
 
 
@@ -128,8 +128,6 @@ def clear(out: Array, where: NDArray[np.bool_]) -> None:
 
 def _renumbered(predicate: Affine, dims: Sequence[int]) -> Affine:
     """The predicate over an operand's dimensions instead of lanes."""
-    from xdsl_neuron.affine import Lane
-
     def replace(atom: object) -> Affine | None:
         return Affine.lane(dims.index(atom.dim)) if isinstance(atom, Lane) else None
 
@@ -198,5 +196,3 @@ HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.Matmul: _matmul,
     isa.Transpose: _transpose,
 }
-
-__all__ = ["HANDLERS", "bind"]

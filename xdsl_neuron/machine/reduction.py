@@ -38,6 +38,7 @@ class TensorReduce(Site):
         super().__init__(scope, op)
         self._op = op.op.data
         axes, negate = op.axis_list(), op.negate is not None
+        self._axes = axes
         dst, src = self.sides["dst"].dtype, self.sides["src"].dtype
         self._kernel = numerics.tensor_reduce(self._op, dst, src, axes, negate)
         # Under a mask the identity stands among the values, which may be no value of
@@ -53,6 +54,7 @@ class TensorReduce(Site):
             return
         dst, src = self.sides["dst"], self.sides["src"]
         offset, nums = self.clipped(build, "src", box)
+        self._check_kept(box)
         build.reads(src, offset, nums, src.strides)
         source = build.view(src.slot, src.numpy, offset, nums, src.strides)
         start, extents = self.clipped(build, "dst", box)
@@ -62,6 +64,18 @@ class TensorReduce(Site):
             build.emit(self._kernel, out, source)
         else:
             self._emit_masked(build, box, out, source)
+
+    def _check_kept(self, box: Box) -> None:
+        """A lane that stays and is clipped must be a dimension of the output."""
+        if box is FULL or self.mask is None:
+            return
+        known = {*self.mask.dims["dst"], *self._axes}
+        for lane, extent in enumerate(self.mask.shape):
+            if lane not in known and box.ranges[lane] != (0, extent):
+                raise self.refuse(
+                    "the mask clips a dimension that the output does not have by "
+                    "itself; give the output the source's dimensions"
+                )
 
     def _emit_masked(self, build: Build, box: Box, out: Array, source: Array) -> None:
         """By way of a scratch array that holds the identity where the mask does not."""

@@ -7,7 +7,7 @@ depths. `Site` is the base of the instructions; each kind has a file of its own.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
@@ -47,6 +47,9 @@ class Scope:
 
 class Site(ABC):
     """An instruction, its sides by operand name, and its mask."""
+
+    ONE_SHAPE: ClassVar = False
+    """Whether all operands have the mask's lanes, grouped in one way or another."""
 
     def __init__(self, scope: Scope, instruction: Instruction) -> None:
         self.op = instruction
@@ -88,7 +91,7 @@ class Site(ABC):
         side = self.sides[name]
         if box is FULL or self.mask is None:
             return build.span(self.op, side)
-        if self.mask.clips_unseen(name, box):
+        if self.ONE_SHAPE and self.mask.clips_unseen(name, box):
             self._regroup(side, name)
         return build.span(self.op, side, self.mask.ranges(name, box, side.nums))
 

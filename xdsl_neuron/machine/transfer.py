@@ -1,13 +1,12 @@
 """DMA instructions: copies between HBM and SBUF, direct ones."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import dma as isa
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.machine.build import Build
-from xdsl_neuron.machine.lanes import FULL
 from xdsl_neuron.machine.site import Emitter, Scope, Site
 from xdsl_neuron.mask import Box, boxes
 from xdsl_neuron.numerics import casts, movement
@@ -15,6 +14,8 @@ from xdsl_neuron.numerics import casts, movement
 
 class Transfer(Site):
     """Moves, casts or accumulates the k-th element of `src` to the k-th of `dst`."""
+
+    ONE_SHAPE: ClassVar = True
 
     def __init__(
         self, scope: Scope, instruction: Instruction, accumulate: bool = False
@@ -77,5 +78,3 @@ HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.Save: _store,
     isa.Copy: _store,
 }
-
-__all__ = ["FULL", "HANDLERS", "Transfer", "adds"]

@@ -1,0 +1,223 @@
+"""Functions, loops and memory locations of BIR."""
+
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import StringAttr, SymbolNameConstraint, UnitAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    IsolatedFromAbove,
+    MemoryAllocEffect,
+    MemoryWriteEffect,
+    NoTerminator,
+    SymbolOpInterface,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_neuron.dialects import structure
+from xdsl_neuron.dialects.bir.base import Row
+from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instruction_text import symbol_text
+from xdsl_neuron.dialects.neuron import (
+    Contents,
+    ContentsAttr,
+    TensorKindAttr,
+    TensorType,
+)
+from xdsl_neuron.dialects.neuron.text import Cursor, resume
+from xdsl_neuron.dialects.neuron.types import render_tensor_spec
+from xdsl_neuron.isa import Space, TensorKind
+
+
+@irdl_op_definition
+class FuncOp(IRDLOperation):
+    """`bir.func @add { ... }`: locations, then instructions."""
+
+    name = "bir.func"
+
+    sym_name = prop_def(SymbolNameConstraint())
+    body = region_def("single_block")
+
+    traits = traits_def(SymbolOpInterface(), IsolatedFromAbove(), NoTerminator())
+
+    @classmethod
+    def make(cls, name: str) -> Self:
+        """A function with an empty body."""
+        return cls.create(
+            properties={"sym_name": StringAttr(name)}, regions=[Region(Block())]
+        )
+
+    def verify_(self) -> None:
+        """Names of locations and of instructions are unique."""
+        locations: set[str] = set()
+        instructions: set[str] = set()
+        for operation in self.body.walk():
+            if isinstance(operation, LocationOp):
+                name, seen = operation.location_name.data, locations
+            elif isinstance(operation, Instruction):
+                label = operation.inst_name
+                if label is None:
+                    continue
+                name, seen = label.data, instructions
+            else:
+                continue
+            if name in seen:
+                raise VerifyException(f"name '{name}' is given twice")
+            seen.add(name)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Reads `@name [attributes {...}] { ... }`."""
+        name = parser.parse_symbol_name()
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        region = parser.parse_region()
+        if not region.blocks:
+            region.add_block(Block())
+        return cls.create(
+            properties={"sym_name": name},
+            attributes=attributes.data if attributes is not None else {},
+            regions=[region],
+        )
+
+    def print(self, printer: Printer) -> None:
+        """Writes the text `parse` reads."""
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name.data)
+        if self.attributes:
+            printer.print_string(" attributes ")
+            printer.print_attr_dict(self.attributes)
+        printer.print_string(" ")
+        printer.print_region(self.body, print_empty_block=False)
+
+
+@irdl_op_definition
+class ReturnOp(structure.Return):
+    """Ends a function and names its outputs."""
+
+    name = "bir.return"
+
+
+@irdl_op_definition
+class LoopOp(structure.For):
+    """`InstLoop` (ordinal 105): a loop kept rolled."""
+
+    name = "bir.loop"
+    ROW: ClassVar = Row(105, "Loop")
+
+
+@irdl_op_definition
+class LocationOp(IRDLOperation):
+    """
+    A named memory location, alive from here to its last use.
+
+    Its kind says what it is to the caller; an internal one is fresh each time the
+    operation executes. `mutable` marks an input that is also written. A `Const` has
+    contents and is read-only.
+
+        %a = bir.location @a ExternalInput : <8x4xf32, hbm>
+    """
+
+    name = "bir.location"
+
+    location_name = prop_def(StringAttr)
+    kind = prop_def(TensorKindAttr, default_value=TensorKindAttr(TensorKind.INTERNAL))
+    mutable = opt_prop_def(UnitAttr)
+    contents = opt_prop_def(ContentsAttr)
+    result = result_def(TensorType)
+
+    traits = traits_def(MemoryAllocEffect(), MemoryWriteEffect())
+
+    @classmethod
+    def make(
+        cls,
+        kind: TensorType,
+        name: str,
+        role: TensorKind = TensorKind.INTERNAL,
+        mutable: bool = False,
+        contents: Contents | None = None,
+    ) -> Self:
+        """A location of this type and name."""
+        properties: dict[str, Attribute] = {
+            "location_name": StringAttr(name),
+            "kind": TensorKindAttr(role),
+        }
+        if mutable:
+            properties["mutable"] = UnitAttr()
+        if contents is not None:
+            properties["contents"] = ContentsAttr(contents)
+        operation = cls.create(result_types=[kind], properties=properties)
+        if SSAValue.is_valid_name(name):
+            operation.results[0].name_hint = name
+        return operation
+
+    @property
+    def tensor(self) -> TensorType:
+        """The location's type."""
+        kind = self.results[0].type
+        assert isinstance(kind, TensorType)
+        return kind
+
+    def verify_(self) -> None:
+        """What the caller sees is in HBM; only an input is mutable."""
+        role = self.kind.data
+        if role is not TensorKind.INTERNAL and self.tensor.space is not Space.HBM:
+            raise VerifyException(
+                f"location of kind {role} must be in hbm, got {self.tensor.space}"
+            )
+        if (self.contents is not None) != (role is TensorKind.CONST):
+            raise VerifyException("a location has contents where its kind is Const")
+        if self.contents is not None:
+            self.contents.check(self.tensor.data)
+        if self.mutable is not None and role is not TensorKind.INPUT:
+            raise VerifyException(f"only an input is mutable, got kind {role}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Reads `@name [mutable] [kind [contents]] : <shape, space>`."""
+        cursor = Cursor.at(parser)
+        name = cursor.symbol()
+        role, mutable = TensorKind.INTERNAL, False
+        if not cursor.peek(":"):
+            mutable = cursor.keyword("mutable")
+            role = cursor.enum(TensorKind)
+        contents = None if cursor.peek(":") else ContentsAttr.scan(cursor)
+        cursor.expect(":")
+        kind = structure.scan_type(cursor)
+        resume(parser, cursor.pos)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        operation = cls.make(kind, name, role, mutable, contents)
+        if attributes is not None:
+            operation.attributes.update(attributes.data)
+        return operation
+
+    def print(self, printer: Printer) -> None:
+        """Writes the text `parse` reads."""
+        text = f" {symbol_text(self.location_name.data)}"
+        if self.mutable is not None:
+            text += " mutable"
+        if self.kind.data is not TensorKind.INTERNAL or self.mutable is not None:
+            text += f" {self.kind.data}"
+        if self.contents is not None:
+            text += f" {self.contents.render()}"
+        printer.print_string(f"{text} : {render_tensor_spec(self.tensor.data)}")
+        if self.attributes:
+            printer.print_string(" attributes ")
+            printer.print_attr_dict(self.attributes)
+
+
+def enclosing_function(operation: Operation) -> FuncOp | None:
+    """The function an operation stands in."""
+    parent = operation.parent_op()
+    while parent is not None and not isinstance(parent, FuncOp):
+        parent = parent.parent_op()
+    return parent

@@ -1,0 +1,248 @@
+"""Instructions of the DMA engines, register loads and DMA triggers."""
+
+from typing import ClassVar, Self
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.ir import Attribute
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import (
+    MemoryReadEffect,
+    MemoryWriteEffect,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_neuron.dialects.bir.base import BirDma, BirInstruction, Row
+from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instruction_text import quoted, symbol_text
+from xdsl_neuron.dialects.instructions import (
+    dma,
+    gather,
+    transpose,
+)
+from xdsl_neuron.dialects.neuron import (
+    EdgesAttr,
+    EngineAttr,
+)
+from xdsl_neuron.dialects.neuron.text import Cursor, resume
+from xdsl_neuron.isa import Engine
+
+
+@irdl_op_definition
+class LoadOp(dma.Load, BirDma):
+    """HBM to SBUF."""
+
+    name = "bir.load"
+    ROW: ClassVar = Row(19, "Load")
+
+
+@irdl_op_definition
+class SaveOp(dma.Save, BirDma):
+    """SBUF to HBM."""
+
+    name = "bir.save"
+    ROW: ClassVar = Row(22, "Save")
+
+    @gate("Save has no op field", "dma.md 5.1")
+    def save_without_op(self) -> None:
+        """An accumulating store is a DMACopy."""
+        if self.rmw_op is not None:
+            raise VerifyException(
+                "Save has no op field; an accumulating store is a bir.dma_copy"
+            )
+
+
+@irdl_op_definition
+class DMACopyOp(dma.Copy, BirDma):
+    """A copy between any of HBM and SBUF, accumulating with `rmw_op`."""
+
+    name = "bir.dma_copy"
+    ROW: ClassVar = Row(32, "DMACopy")
+
+
+TRANSPOSE_RANK = 4
+"""Dimensions of a transposing DMACopy, padded with unit dims (dma.md 13.14)."""
+
+
+def _check_rank(operation: BirInstruction) -> None:
+    for name in ("src", "dst"):
+        rank = len(operation.data()[name].shape)
+        if rank != TRANSPOSE_RANK:
+            raise VerifyException(
+                "DMA Tranpose must have 4-D access pattern. Explicitly writing AP is "
+                f"required if slicing is not generating correct pattern (got {rank}-D "
+                f"'{name}')"
+            )
+
+
+@irdl_op_definition
+class DMACopyTransposeOp(transpose.DmaTranspose, BirDma):
+    """A `DMACopy` of mode Transpose: XZYW, that is axes [3, 1, 2, 0]."""
+
+    name = "bir.dma_copy_transpose"
+    ROW: ClassVar = Row(32, "DMACopy")
+
+    @gate(
+        "DMA Tranpose must have 4-D access pattern. Explicitly writing AP is required "
+        "if slicing is not generating correct pattern",
+        "dma.md 9.3",
+    )
+    def four_dimensions(self) -> None:
+        """Both sides have four dimensions."""
+        _check_rank(self)
+
+
+@irdl_op_definition
+class DMACopyGatherTransposeOp(transpose.DmaIndirectTranspose, BirDma):
+    """A `DMACopy` of mode Transpose over gathered rows, triggered by GpSIMD."""
+
+    name = "bir.dma_copy_gather_transpose"
+    ROW: ClassVar = Row(32, "DMACopy")
+
+    @gate(
+        "DGE xbar dynamic transpose only supports TransposeOps::XZYW, but it is "
+        "TransposeOps::{actual}",
+        "dma.md 9.7 BIR510",
+    )
+    def axes_per_rank(self) -> None:
+        """Four dimensions, XZYW."""
+        _check_rank(self)
+        if self.permutation() != transpose.LEGAL_AXES[TRANSPOSE_RANK]:
+            raise VerifyException(
+                "DGE xbar dynamic transpose only supports TransposeOps::XZYW, but it "
+                f"is {self.permutation()}"
+            )
+
+    @gate("Transpose with DynamicAP only on Pool", "dma.md 9.7")
+    def gather_engine(self) -> None:
+        """The software descriptor generator runs on GpSIMD."""
+        if self.engine.data is not Engine.POOL:
+            raise VerifyException(
+                f"Transpose with DynamicAP only on Pool, got {self.engine.data}"
+            )
+
+
+@irdl_op_definition
+class GenericIndirectLoadOp(dma.IndirectLoad, BirDma):
+    """Gather by an index tensor."""
+
+    name = "bir.generic_indirect_load"
+    ROW: ClassVar = Row(42, "GenericIndirectLoad")
+
+
+@irdl_op_definition
+class GenericIndirectSaveOp(dma.IndirectSave, BirDma):
+    """Scatter by an index tensor."""
+
+    name = "bir.generic_indirect_save"
+    ROW: ClassVar = Row(44, "GenericIndirectSave")
+
+
+@irdl_op_definition
+class IndirectSaveAccumulateOp(dma.IndirectAccumulate, BirDma):
+    """Scatter-add by an index tensor, in index order."""
+
+    name = "bir.indirect_save_accumulate"
+    ROW: ClassVar = Row(46, "IndirectSaveAccumulate")
+
+
+@irdl_op_definition
+class TensorLoadOp(gather.TensorLoad, BirInstruction):
+    """One element into a register."""
+
+    name = "bir.tensor_load"
+    ROW: ClassVar = Row(75, "TensorLoad")
+
+
+@irdl_op_definition
+class DMATriggerOp(IRDLOperation):
+    """
+    Fires the next of its `dma.block`s, round-robin.
+
+        bir.dma_trigger @I3 [@I3_0, @I3_1] {engine = SP, queue = "q0"}
+    """
+
+    name = "bir.dma_trigger"
+    ROW: ClassVar = Row(67, "DMATrigger")
+
+    inst_name = prop_def(StringAttr)
+    blocks = prop_def(ArrayAttr[StringAttr])
+    engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.SP))
+    queue = opt_prop_def(StringAttr)
+    after = opt_prop_def(EdgesAttr)
+
+    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+
+    @property
+    def block_names(self) -> tuple[str, ...]:
+        """Names of the blocks, in the order they fire."""
+        return tuple(block.data for block in self.blocks)
+
+    def verify_(self) -> None:
+        """The blocks exist in the function, before the trigger's loops."""
+        if not self.blocks.data:
+            raise VerifyException("DMATrigger must have queue and block set")
+        if self.engine.data is Engine.PE:
+            raise VerifyException("InstDMA cannot be on PE engine")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """Reads `@name [@block, ...] {fields}`."""
+        cursor = Cursor.at(parser)
+        properties: dict[str, Attribute] = {"inst_name": StringAttr(cursor.symbol())}
+        cursor.expect("[")
+        blocks = [StringAttr(cursor.symbol())]
+        while cursor.accept(","):
+            blocks.append(StringAttr(cursor.symbol()))
+        cursor.expect("]")
+        properties["blocks"] = ArrayAttr(blocks)
+        if cursor.accept("{"):
+            _scan_trigger_fields(cursor, properties)
+        resume(parser, cursor.pos)
+        attributes = parser.parse_optional_attr_dict_with_keyword()
+        return cls.create(
+            properties=properties,
+            attributes=attributes.data if attributes is not None else {},
+        )
+
+    def print(self, printer: Printer) -> None:
+        """Writes the text `parse` reads."""
+        blocks = ", ".join(symbol_text(name) for name in self.block_names)
+        fields = [f"engine = {self.engine.data}"]
+        if self.queue is not None:
+            fields.append(f"queue = {quoted(self.queue.data)}")
+        if self.after is not None:
+            fields.append(f"after = [{self.after.render()}]")
+        printer.print_string(
+            f" {symbol_text(self.inst_name.data)} [{blocks}] {{{', '.join(fields)}}}"
+        )
+        if self.attributes:
+            printer.print_string(" attributes ")
+            printer.print_attr_dict(self.attributes)
+
+
+def _scan_trigger_fields(cursor: Cursor, properties: dict[str, Attribute]) -> None:
+    while True:
+        start = cursor.pos
+        name = cursor.word()
+        if name in properties or name not in ("engine", "queue", "after"):
+            cursor.fail(f"expected one of engine, queue, after, got '{name}'", start)
+        cursor.expect("=")
+        if name == "engine":
+            properties[name] = EngineAttr(cursor.enum(Engine))
+        elif name == "queue":
+            properties[name] = StringAttr(cursor.string())
+        else:
+            cursor.expect("[")
+            properties[name] = EdgesAttr(EdgesAttr.scan(cursor))
+            cursor.expect("]")
+        if not cursor.accept(","):
+            break
+    cursor.expect("}")

@@ -1,0 +1,244 @@
+"""
+A function made ready to be planned: slots for its tensors, a node per operation.
+
+Dispatch is on the base classes of `dialects.instructions`, so that an instruction has
+one implementation at all levels.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from xdsl_neuron.dialects import bir, structure
+from xdsl_neuron.dialects.dma import BlockOp
+from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.isa import Space, TensorKind
+from xdsl_neuron.machine import (
+    descriptors,
+    elementwise,
+    indirect,
+    matrix,
+    reduction,
+    transfer,
+)
+from xdsl_neuron.machine.build import Build, Slot
+from xdsl_neuron.machine.errors import MachineError
+from xdsl_neuron.machine.interface import FunctionOp, Signature, signature
+from xdsl_neuron.machine.lifetimes import blocks_by_name, firings, last_uses
+from xdsl_neuron.machine.options import MachineOptions
+from xdsl_neuron.machine.site import Emitter, Scope
+
+Handler = Callable[[Scope, Any], Emitter]
+
+_HANDLERS: Final[dict[type, Handler]] = {
+    **elementwise.HANDLERS,
+    **transfer.HANDLERS,
+    **indirect.HANDLERS,
+    **descriptors.HANDLERS,
+    **matrix.HANDLERS,
+    **reduction.HANDLERS,
+}
+
+
+class Node(NamedTuple):
+    """An operation's steps, and the slots that are not used after it."""
+
+    emit: Emitter
+    frees: Sequence[int]
+
+
+@lru_cache(maxsize=None)
+def handler_of(operation: type[Operation]) -> Handler | None:
+    """How an instruction is made ready, by the nearest base class that is known."""
+    for base in operation.mro():
+        if base in _HANDLERS:
+            return _HANDLERS[base]
+    return None
+
+
+def compile_instruction(scope: Scope, instruction: Instruction) -> Emitter:
+    """The emitter of one instruction's steps."""
+    handler = handler_of(type(instruction))
+    if handler is None:
+        raise MachineError(instruction, "has no meaning in the machine")
+    return handler(scope, instruction)
+
+
+class Analysis:
+    """
+    A function's tensors and operations, ready for any number of plans.
+
+    Attributes:
+        slots: its tensors. inputs and outputs: positions in it.
+        nodes: its operations in order.
+        executions: instructions that one run executes.
+    """
+
+    def __init__(self, function: FunctionOp, options: MachineOptions) -> None:
+        self.function = function
+        self.signature: Signature = signature(function)
+        self._options = options
+        self._scope = Scope()
+        self._triggers = firings(function)
+        self._blocks = blocks_by_name(function)
+        self._outputs = {value for _, value in self.signature.outputs}
+        self.slots: list[Slot] = []
+        self.executions = 0
+        self._iterations = 0
+        self.inputs = [self._add_input(*each) for each in self.signature.inputs]
+        self.nodes = self._block(function.body.block, 1)
+        self.outputs = [self._scope.slots[v] for _, v in self.signature.outputs]
+
+    @property
+    def depth(self) -> int:
+        """How deep loops nest."""
+        return len(self._scope.ranges)
+
+    def _add_input(self, port: Any, value: SSAValue) -> int:
+        slot = self._add_slot(value, port.name, self.function, None)
+        if not port.mutable:
+            self._scope.read_only[slot] = f"input '{port.name}'"
+        return slot
+
+    def _add_slot(
+        self, value: SSAValue, label: str, where: Operation, init: float | None
+    ) -> int:
+        kind = value.type
+        assert isinstance(kind, TensorType)
+        size = kind.data.size * kind.dtype.bytes
+        if size > self._options.max_tensor_bytes:
+            raise MachineError(
+                where,
+                f"tensor {label} of {size} bytes exceeds the machine's limit of "
+                f"{self._options.max_tensor_bytes} (max_tensor_bytes)",
+            )
+        slot = len(self.slots)
+        self._scope.slots[value] = slot
+        psum = kind.space is Space.PSUM
+        self.slots.append(Slot(label, size, kind.dtype, psum, init))
+        return slot
+
+    def _block(self, block: Block, times: int) -> list[Node]:
+        """The nodes of a block that is executed `times` times."""
+        pooled: list[SSAValue] = []
+        emitters: list[tuple[Operation, Emitter]] = []
+        for op in block.ops:
+            emitter = self._operation(op, times, pooled)
+            if emitter is not None:
+                emitters.append((op, emitter))
+        ends = last_uses(block, pooled, self._triggers)
+        slots = self._scope.slots
+        return [
+            Node(emitter, [slots[value] for value in ends.get(op, ())])
+            for op, emitter in emitters
+        ]
+
+    def _operation(
+        self, op: Operation, times: int, pooled: list[SSAValue]
+    ) -> Emitter | None:
+        match op:
+            case Instruction():
+                self.executions += times
+                return compile_instruction(self._scope, op)
+            case structure.Alloc():
+                init = None if op.init is None else op.init.value
+                return self._allocation(op, op.results[0], init, pooled)
+            case structure.For():
+                return self._loop(op, times)
+            case bir.LocationOp():
+                return self._location(op, pooled)
+            case bir.DMATriggerOp():
+                return self._trigger(op, times)
+            case structure.Return() | BlockOp():
+                return None
+            case _:
+                raise MachineError(op, "has no meaning in the machine")
+
+    def _allocation(
+        self,
+        op: Operation,
+        value: SSAValue,
+        init: float | None,
+        pooled: list[SSAValue],
+    ) -> Emitter:
+        slot = self._add_slot(value, value.name_hint or op.name, op, init)
+        if value in self._outputs:
+            return lambda build: build.bind_output(slot)
+        pooled.append(value)
+        return lambda build: build.allocate(slot)
+
+    def _location(self, op: bir.LocationOp, pooled: list[SSAValue]) -> Emitter | None:
+        kind = op.kind.data
+        if kind is TensorKind.INPUT:
+            if op.result not in self._scope.slots:
+                raise MachineError(op, "an input stands at the top of its function")
+            return None
+        if kind is TensorKind.CONST:
+            raise MachineError(op, "a constant's data is not part of the module")
+        return self._allocation(op, op.result, None, pooled)
+
+    def _loop(self, op: structure.For, times: int) -> Emitter:
+        lower, upper = op.lower.value.data, op.upper.value.data
+        step = op.step.value.data
+        trips = max(0, -(-(upper - lower) // step))
+        self._count_iterations(op, times * trips)
+        scope = self._scope
+        depth = len(scope.ranges)
+        last = lower + step * max(0, trips - 1)
+        scope.ranges.append((lower, last))
+        scope.depths[op.index] = depth
+        body = self._block(op.body.block, times * trips)
+        values = range(lower, upper, step)
+
+        def emit(build: Build) -> None:
+            for value in values:
+                build.values[depth] = value
+                run_nodes(body, build)
+
+        return emit
+
+    def _count_iterations(self, op: Operation, trips: int) -> None:
+        self._iterations += trips
+        limit = self._options.max_iterations
+        if self._iterations > limit:
+            raise MachineError(
+                op,
+                f"asks for more than {limit} iterations of loops in one run "
+                "(max_iterations)",
+            )
+
+    def _trigger(self, op: bir.DMATriggerOp, times: int) -> Emitter:
+        compiled: list[list[Emitter]] = []
+        for name in op.block_names:
+            block = self._blocks.get(name)
+            if block is None:
+                raise MachineError(op, f"fires dma.block '{name}', which does not exist")
+            compiled.append(self._descriptors(block))
+        self.executions += max(map(len, compiled)) * times
+        key = id(op)
+
+        def emit(build: Build) -> None:
+            turn = build.fired.get(key, 0)
+            build.fired[key] = turn + 1
+            for descriptor in compiled[turn % len(compiled)]:
+                descriptor(build)
+
+        return emit
+
+    def _descriptors(self, block: BlockOp) -> list[Emitter]:
+        return [
+            compile_instruction(self._scope, op)
+            for op in block.body.block.ops
+            if isinstance(op, Instruction)
+        ]
+
+
+def run_nodes(nodes: Sequence[Node], build: Build) -> None:
+    """Emit nodes in order, once."""
+    for emit, frees in nodes:
+        emit(build)
+        if frees:
+            build.release(frees)
