@@ -12,6 +12,7 @@ from bisect import bisect_right
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import NoReturn
 
 from xdsl.context import Context
@@ -25,8 +26,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, TypeAttribute
 from xdsl.parser import Parser, ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Input, Position, Span
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind
+from xdsl.utils.lexer import Input, Position, Span, Token
+from xdsl.utils.mlir_lexer import (
+    KIND_BY_PUNCTUATION_SPELLING,
+    MLIRLexer,
+    MLIRToken,
+    MLIRTokenKind,
+)
 
 from xdsl_neuron.diagnostics import Diagnostic, DiagnosticError
 from xdsl_neuron.upstream import UPSTREAM_FAILURES, raised_by_xdsl
@@ -42,6 +48,9 @@ _FRAMES_PER_LEVEL = 40
 
 _BODY = r"""<(?:[^<>"-]|->?|<(?:[^<>"-]|->?)*>)*>"""
 _DIALECT_ATTRIBUTE = re.compile(rf"[!#][\w.$-]+{_BODY}")
+
+
+_int_attr = lru_cache(maxsize=1 << 16)(IntAttr)
 
 
 @contextmanager
@@ -77,17 +86,53 @@ def parse_module(
         raise DiagnosticError.of([Diagnostic.from_parse_error(error)]) from error
 
 
-class _BoundedLexer(MLIRLexer):
-    """
-    xDSL's lexer without its traps.
+_PUNCTUATION = r"[:,(){}\[\]<>=+/*?|]"
+_COMMON_TOKEN = re.compile(
+    rf"""(?:\s|//[^\n]*)*+(?:
+        (?P<word>[a-zA-Z_][\w$.]*)
+        |(?P<name>[%\#!^](?:[0-9]+|[a-zA-Z$._][\w$.-]*))
+        |(?P<integer>[0-9]{{1,99}})(?![0-9.x])
+        |(?P<punctuation>->|(?!{{-\#){_PUNCTUATION})
+    )""",
+    re.ASCII | re.VERBOSE,
+)
+_NAMES = {
+    "%": MLIRTokenKind.PERCENT_IDENT,
+    "#": MLIRTokenKind.HASH_IDENT,
+    "!": MLIRTokenKind.EXCLAMATION_IDENT,
+    "^": MLIRTokenKind.CARET_IDENT,
+}
 
-    It takes any numeric character and any length for a number, and its pattern for a
-    string takes exponential time on one that is not closed.
+
+class FastLexer(MLIRLexer):
+    """
+    xDSL's lexer, with one pattern for the common tokens and without its traps.
+
+    xDSL's takes any numeric character and any length for a number, and its pattern for
+    a string takes exponential time on one that is not closed.
     """
 
     _unescaped_characters_regex = re.compile(
         r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
     )
+
+    def lex(self) -> MLIRToken:
+        match = _COMMON_TOKEN.match(self.input.content, self.pos)
+        if match is None:
+            return super().lex()
+        group = match.lastgroup
+        assert group is not None
+        start, self.pos = match.span(group)
+        match group:
+            case "word":
+                kind = MLIRTokenKind.BARE_IDENT
+            case "name":
+                kind = _NAMES[self.input.content[start]]
+            case "integer":
+                kind = MLIRTokenKind.INTEGER_LIT
+            case _:
+                kind = KIND_BY_PUNCTUATION_SPELLING[match.group(group)]
+        return Token(kind, Span(start, self.pos, self.input))
 
     def _lex_number(self, start_pos: Position) -> MLIRToken:
         if not self.input.content[start_pos].isascii():
@@ -123,7 +168,7 @@ class LocatedParser(Parser):
         max_nesting: int = DEFAULT_MAX_NESTING,
     ) -> None:
         super().__init__(ctx, "", name)
-        self._parser_state = ParserState(_BoundedLexer(Input(input, name)))
+        self._parser_state = ParserState(FastLexer(Input(input, name)))
         self._text = input
         self._file = StringAttr(name)
         self._line_starts = [0, *(m.end() for m in re.finditer("\n", input))]
@@ -251,7 +296,12 @@ class LocatedParser(Parser):
     def _location(self, position: Position) -> FileLineColLoc:
         line = bisect_right(self._line_starts, position)
         column = position - self._line_starts[line - 1] + 1
-        return FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+        # The constructor verifies what is right here, in ten times the time.
+        location = FileLineColLoc.__new__(FileLineColLoc)
+        object.__setattr__(location, "filename", self._file)
+        object.__setattr__(location, "line", _int_attr(line))
+        object.__setattr__(location, "column", _int_attr(column))
+        return location
 
     def _undefined_values(self) -> list[Diagnostic]:
         """An error at the first use of each value that no operation defines."""

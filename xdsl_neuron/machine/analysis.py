@@ -6,7 +6,7 @@ one implementation at all levels.
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -14,20 +14,24 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_neuron.dialects import bir, structure
 from xdsl_neuron.dialects.dma import BlockOp
 from xdsl_neuron.dialects.instruction import Instruction
-from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.dialects.neuron import Contents, TensorType
 from xdsl_neuron.isa import Space, TensorKind
 from xdsl_neuron.machine import (
     descriptors,
     elementwise,
+    gather,
     indirect,
     matrix,
     reduction,
     transfer,
+    transposes,
 )
 from xdsl_neuron.machine.build import Build, Slot
+from xdsl_neuron.machine.constants import constant_buffer
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.interface import FunctionOp, Signature, signature
 from xdsl_neuron.machine.lifetimes import blocks_by_name, firings, last_uses
+from xdsl_neuron.machine.memory import Buffer
 from xdsl_neuron.machine.options import MachineOptions
 from xdsl_neuron.machine.site import Emitter, Scope
 
@@ -40,6 +44,8 @@ _HANDLERS: Final[dict[type, Handler]] = {
     **descriptors.HANDLERS,
     **matrix.HANDLERS,
     **reduction.HANDLERS,
+    **transposes.HANDLERS,
+    **gather.HANDLERS,
 }
 
 
@@ -50,7 +56,7 @@ class Node(NamedTuple):
     frees: Sequence[int]
 
 
-@lru_cache(maxsize=None)
+@cache
 def handler_of(operation: type[Operation]) -> Handler | None:
     """How an instruction is made ready, by the nearest base class that is known."""
     for base in operation.mro():
@@ -74,7 +80,8 @@ class Analysis:
     Attributes:
         slots: its tensors. inputs and outputs: positions in it.
         nodes: its operations in order.
-        executions: instructions that one run executes.
+        constants: the contents of slots. executions: instructions that one run
+            executes.
     """
 
     def __init__(self, function: FunctionOp, options: MachineOptions) -> None:
@@ -86,6 +93,7 @@ class Analysis:
         self._blocks = blocks_by_name(function)
         self._outputs = {value for _, value in self.signature.outputs}
         self.slots: list[Slot] = []
+        self.constants: dict[int, Buffer] = {}
         self.executions = 0
         self._iterations = 0
         self.inputs = [self._add_input(*each) for each in self.signature.inputs]
@@ -93,8 +101,13 @@ class Analysis:
         self.outputs = [self._scope.slots[v] for _, v in self.signature.outputs]
 
     @property
+    def is_dynamic(self) -> bool:
+        """Whether an offset or a mask depends on a register."""
+        return self._scope.registers > 0
+
+    @property
     def depth(self) -> int:
-        """How deep loops nest."""
+        """How many loop indices and registers there are."""
         return len(self._scope.ranges)
 
     def _add_input(self, port: Any, value: SSAValue) -> int:
@@ -146,6 +159,8 @@ class Analysis:
             case structure.Alloc():
                 init = None if op.init is None else op.init.value
                 return self._allocation(op, op.results[0], init, pooled)
+            case structure.Constant():
+                return self._constant(op, op.result, op.contents.data)
             case structure.For():
                 return self._loop(op, times)
             case bir.LocationOp():
@@ -170,14 +185,21 @@ class Analysis:
         pooled.append(value)
         return lambda build: build.allocate(slot)
 
+    def _constant(self, op: Operation, value: SSAValue, contents: Contents) -> None:
+        slot = self._add_slot(value, value.name_hint or "constant", op, None)
+        self._scope.read_only[slot] = "a constant"
+        kind = value.type
+        assert isinstance(kind, TensorType)
+        self.constants[slot] = constant_buffer(contents, kind.data)
+
     def _location(self, op: bir.LocationOp, pooled: list[SSAValue]) -> Emitter | None:
         kind = op.kind.data
         if kind is TensorKind.INPUT:
             if op.result not in self._scope.slots:
                 raise MachineError(op, "an input stands at the top of its function")
             return None
-        if kind is TensorKind.CONST:
-            raise MachineError(op, "a constant's data is not part of the module")
+        if op.contents is not None:
+            return self._constant(op, op.result, op.contents.data)
         return self._allocation(op, op.result, None, pooled)
 
     def _loop(self, op: structure.For, times: int) -> Emitter:
@@ -185,11 +207,8 @@ class Analysis:
         step = op.step.value.data
         trips = max(0, -(-(upper - lower) // step))
         self._count_iterations(op, times * trips)
-        scope = self._scope
-        depth = len(scope.ranges)
         last = lower + step * max(0, trips - 1)
-        scope.ranges.append((lower, last))
-        scope.depths[op.index] = depth
+        depth = self._scope.add_loop(op.index, lower, last)
         body = self._block(op.body.block, times * trips)
         values = range(lower, upper, step)
 
@@ -215,7 +234,9 @@ class Analysis:
         for name in op.block_names:
             block = self._blocks.get(name)
             if block is None:
-                raise MachineError(op, f"fires dma.block '{name}', which does not exist")
+                raise MachineError(
+                    op, f"fires dma.block '{name}', which does not exist"
+                )
             compiled.append(self._descriptors(block))
         self.executions += max(map(len, compiled)) * times
         key = id(op)

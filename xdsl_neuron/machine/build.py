@@ -5,7 +5,7 @@ The same code builds a plan that is kept (tensors of the caller are bound later)
 one that is executed piece by piece while it is built (`flush_at`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import gcd
 from operator import setitem
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
@@ -87,6 +87,8 @@ class Build:
         self.deferred: list[int] = []
         """Positions of steps with an `HbmView` among their arguments."""
         self.pool = Pool()
+        self.outputs: dict[int, Buffer] = {}
+        """Arrays of outputs by slot, where they are known while building."""
         self.fired: dict[int, int] = {}
         """How often each DMA trigger has fired."""
         self._poison = poison
@@ -115,6 +117,15 @@ class Build:
         if not defined and buffer is None:
             storage.fill_step = len(self.steps)
             self.emit(_nothing)
+
+    def bind_constants(self, buffers: Mapping[int, Buffer]) -> None:
+        """The buffers of constants, by slot."""
+        for slot, buffer in buffers.items():
+            self.bind(slot, buffer, defined=True)
+
+    def bind_output(self, slot: int) -> None:
+        """`slot` is an output, which nothing has written."""
+        self.bind(slot, self.outputs.get(slot), defined=False)
 
     def allocate(self, slot: int) -> None:
         """A fresh buffer for `slot`."""

@@ -10,6 +10,7 @@ from xdsl_neuron.machine.indirect import Gather, Scatter
 from xdsl_neuron.machine.sides import Side
 from xdsl_neuron.machine.site import Emitter, Scope, Site
 from xdsl_neuron.machine.transfer import Transfer
+from xdsl_neuron.machine.transposes import GatherTranspose, Permuted
 
 
 def _side(site: Site, scope: Scope, operand: Operand) -> Side:
@@ -42,6 +43,18 @@ class _Scatter(Scatter):
         return _side(self, scope, operand)
 
 
+class _Transpose(Permuted):
+    def make_side(self, scope: Scope, operand: Operand) -> Side:
+        return _side(self, scope, operand)
+
+
+class _GatherTranspose(GatherTranspose):
+    def make_side(self, scope: Scope, operand: Operand) -> Side:
+        if operand.name == "index":
+            return super().make_side(scope, operand)
+        return _side(self, scope, operand)
+
+
 def _copy(scope: Scope, op: dma.CopyOp) -> Emitter:
     return _Copy(scope, op).emit
 
@@ -54,6 +67,15 @@ def _gather(scope: Scope, op: dma.GatherOp) -> Emitter:
     return _Gather(scope, op, op.limit, op.oob.data).emit
 
 
+def _transpose(scope: Scope, op: dma.TransposeOp) -> Emitter:
+    return _Transpose(scope, op, op.permutation()).emit
+
+
+def _gather_transpose(scope: Scope, op: dma.GatherTransposeOp) -> Emitter:
+    oob = op.oob.data
+    return _GatherTranspose(scope, op, op.limit, oob, op.permutation()).emit
+
+
 def _scatter(scope: Scope, op: dma.ScatterOp) -> Emitter:
     return _Scatter(scope, op, op.limit, op.oob.data, op.op.data is AluOp.ADD).emit
 
@@ -63,4 +85,6 @@ HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     dma.CceOp: _cce,
     dma.GatherOp: _gather,
     dma.ScatterOp: _scatter,
+    dma.TransposeOp: _transpose,
+    dma.GatherTransposeOp: _gather_transpose,
 }

@@ -1,7 +1,7 @@
 """Instructions that compute each element by itself."""
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,7 +17,7 @@ from xdsl_neuron.machine.lanes import FULL, lane_values, mask_array
 from xdsl_neuron.machine.nests import Nums, common_shape, regroup
 from xdsl_neuron.machine.site import Emitter, Scope, Site
 from xdsl_neuron.mask import Box, bind
-from xdsl_neuron.numerics import activation, alu, casts, fill, select
+from xdsl_neuron.numerics import activation, alu, casts, fill, selection
 
 Kernel: TypeAlias = Callable[..., object]
 
@@ -251,9 +251,7 @@ def _activation(scope: Scope, op: isa.Activation) -> Emitter:
     )
 
     def kernel(site: Elementwise) -> Kernel:
-        return activation.activation(
-            op.func.data, site.dtype("dst"), site.dtype("src")
-        )
+        return activation.activation(op.func.data, site.dtype("dst"), site.dtype("src"))
 
     return Elementwise(scope, op, kernel, arguments).emit
 
@@ -303,7 +301,7 @@ def _copy_predicated(scope: Scope, op: isa.TensorCopyPredicated) -> Emitter:
     def kernel(site: Elementwise) -> Kernel:
         dst = site.dtype("dst")
         src = dst if op.imm is not None else site.dtype("src")
-        return select.copy_predicated(dst, src, op.reverse is not None)
+        return selection.copy_predicated(dst, src, op.reverse is not None)
 
     arguments = (source, Tensor("predicate"))
     return Elementwise(scope, op, kernel, arguments, keeps=True).emit
@@ -315,7 +313,7 @@ def _select(scope: Scope, op: isa.Select) -> Emitter:
 
     def kernel(site: Elementwise) -> Kernel:
         dst = site.dtype("dst")
-        return select.select(
+        return selection.select(
             dst,
             site.dtype("on_true") if isinstance(on_true, Tensor) else dst,
             site.dtype("on_false") if isinstance(on_false, Tensor) else dst,
@@ -350,14 +348,12 @@ class Iota(Elementwise):
 
 
 @lru_cache(maxsize=64)
-def _pattern(
-    value: Affine, ranges: tuple[tuple[int, int], ...]
-) -> NDArray[np.int32]:
+def _pattern(value: Affine, ranges: tuple[tuple[int, int], ...]) -> NDArray[np.int32]:
     """The values modulo 2^32, broadcastable to the shape of the ranges."""
     return lane_values(value, ranges).astype(np.int32)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _iota_kernel(dst: DType) -> Kernel:
     store = casts.copy(dst, DType.INT32)
 

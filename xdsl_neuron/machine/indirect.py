@@ -137,9 +137,7 @@ def _unchecked(indices: Array) -> None:
 class Gather(Indirect):
     """`dst[i] = src[index[i]]`."""
 
-    def __init__(
-        self, scope: Scope, op: Instruction, limit: int, oob: OobMode
-    ) -> None:
+    def __init__(self, scope: Scope, op: Instruction, limit: int, oob: OobMode) -> None:
         super().__init__(scope, op, "src", limit, oob)
         dst, src = self.sides["dst"].dtype, self.sides["src"].dtype
         move = indirect.gather_rows(dst, src, skip=True)

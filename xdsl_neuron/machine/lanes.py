@@ -80,7 +80,7 @@ class Lanes:
 def _least(
     predicate: Affine, shape: Sequence[int], depths: Sequence[int]
 ) -> tuple[int, list[tuple[int, int]]] | None:
-    """The smallest value over all lanes, as a linear form in the loops, if it is one."""
+    """The smallest value over all lanes, linear in the loops, if it is that."""
     total = predicate.constant
     terms: list[tuple[int, int]] = []
     for atom, coefficient in predicate.terms:

@@ -10,9 +10,7 @@ from xdsl_neuron.dialects.dma import BlockOp
 
 def blocks_by_name(function: Operation) -> dict[str, BlockOp]:
     """The `dma.block`s of a function."""
-    return {
-        op.block_name.data: op for op in function.walk() if isinstance(op, BlockOp)
-    }
+    return {op.block_name.data: op for op in function.walk() if isinstance(op, BlockOp)}
 
 
 def firings(function: Operation) -> dict[str, list[Operation]]:

@@ -1,4 +1,4 @@
-"""The tensor engine's matmul with PSUM's freshness, and transposes."""
+"""The tensor engine's matmul, with PSUM's freshness."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -11,10 +11,10 @@ from xdsl_neuron.dialects.instructions import matrix as isa
 from xdsl_neuron.isa import MatmulAccumulate
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.lanes import FULL, mask_array
-from xdsl_neuron.machine.nests import Nums, Strides, regroup
+from xdsl_neuron.machine.nests import Nums, regroup
 from xdsl_neuron.machine.site import Emitter, Scope, Site
 from xdsl_neuron.mask import Box
-from xdsl_neuron.numerics import casts, matmul
+from xdsl_neuron.numerics import matmul
 
 
 class Matmul(Site):
@@ -48,8 +48,10 @@ class Matmul(Site):
         accumulate = self._joins(build, offset, nums)
         fresh = build.storages[side.slot].freshness
         if accumulate is None:
-            state = True if fresh is None else fresh.fresh(
-                (offset, nums, side.strides, side.itemsize)
+            state = (
+                True
+                if fresh is None
+                else fresh.fresh((offset, nums, side.strides, side.itemsize))
             )
             accumulate = state is not True
             if not isinstance(state, bool):
@@ -80,9 +82,7 @@ class Matmul(Site):
         out = build.view(side.slot, side.numpy, offset, nums, side.strides)
         build.emit(clear, out, fresh)
 
-    def _operand(
-        self, build: Build, name: str, box: Box, taken: list[Any]
-    ) -> Any:
+    def _operand(self, build: Build, name: str, box: Box, taken: list[Any]) -> Any:
         """An input in the box, with 0 where its mask does not hold."""
         side = self.sides[name]
         offset, nums = self.clipped(build, name, box)
@@ -128,71 +128,17 @@ def clear(out: Array, where: NDArray[np.bool_]) -> None:
 
 def _renumbered(predicate: Affine, dims: Sequence[int]) -> Affine:
     """The predicate over an operand's dimensions instead of lanes."""
+
     def replace(atom: object) -> Affine | None:
         return Affine.lane(dims.index(atom.dim)) if isinstance(atom, Lane) else None
 
     return predicate.substitute(replace)
 
 
-class Transpose(Site):
-    """`dst[f, p] = src[p, f]`, which is a copy walked in the destination's order."""
-
-    def __init__(self, scope: Scope, op: isa.Transpose) -> None:
-        super().__init__(scope, op)
-        dst, src = self.sides["dst"], self.sides["src"]
-        self.kernel = None
-        if dst.dtype is not src.dtype:
-            self.kernel = casts.copy(dst.dtype, src.dtype)
-
-    def emit(self, build: Build) -> None:
-        box = self.box(build)
-        if box is None:
-            return
-        if box is not FULL and box.residual:
-            raise self.refuse("a transpose under a mask over both lanes is not defined")
-        dst, src = self.sides["dst"], self.sides["src"]
-        source = self.clipped(build, "src", box)
-        target = self.clipped(build, "dst", box)
-        build.reads(src, *source, src.strides)
-        build.writes(dst, *target, dst.strides)
-        offset, nums = source
-        turned = (*nums[1:], nums[0])
-        strides: Strides = (*src.strides[1:], src.strides[0])
-        if dst.slot != src.slot:
-            build.move(
-                dst, target, src, (offset, turned), self.kernel, src_strides=strides
-            )
-            return
-        self._by_way_of_scratch(build, target, (offset, turned, strides))
-
-    def _by_way_of_scratch(
-        self,
-        build: Build,
-        target: tuple[int, Nums],
-        source: tuple[int, Nums, Strides],
-    ) -> None:
-        """In one buffer: read all, then write."""
-        dst, src = self.sides["dst"], self.sides["src"]
-        offset, nums, strides = source
-        scratch, buffer = build.scratch(nums, src.numpy)
-        build.emit(
-            np.copyto, scratch, build.view(src.slot, src.numpy, offset, nums, strides)
-        )
-        out = build.view(dst.slot, dst.numpy, target[0], target[1], dst.strides)
-        kernel = casts.copy(dst.dtype, src.dtype)
-        build.emit(kernel, out, scratch.reshape(target[1]))
-        build.pool.give(buffer)
-
-
 def _matmul(scope: Scope, op: isa.Matmul) -> Emitter:
     return Matmul(scope, op).emit
 
 
-def _transpose(scope: Scope, op: isa.Transpose) -> Emitter:
-    return Transpose(scope, op).emit
-
-
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.Matmul: _matmul,
-    isa.Transpose: _transpose,
 }

@@ -6,6 +6,7 @@ instructions of the same form; it is computed once and kept.
 """
 
 from functools import lru_cache
+from itertools import pairwise
 from math import gcd
 from typing import Final, NamedTuple, TypeAlias
 
@@ -59,8 +60,7 @@ def word_transfer(
     `grain` divides the first byte of both sides (0: both are 0).
     """
     return [
-        _widened(walk, itemsize, grain)
-        for walk in transfer(a, a_strides, b, b_strides)
+        _widened(walk, itemsize, grain) for walk in transfer(a, a_strides, b, b_strides)
     ]
 
 
@@ -73,9 +73,7 @@ def _widened(walk: Walk, itemsize: int, grain: int) -> Walk:
     if inner_a != itemsize or inner_b != itemsize:
         return walk._replace(word=itemsize)
     run_bytes = run * itemsize
-    common = gcd(
-        run_bytes, walk.start_a, walk.start_b, grain, 8, *outer_a, *outer_b
-    )
+    common = gcd(run_bytes, walk.start_a, walk.start_b, grain, 8, *outer_a, *outer_b)
     return walk._replace(
         nums=(*outer, run_bytes // common),
         strides_a=(*outer_a, common),
@@ -133,7 +131,7 @@ def common_shape(sides: tuple[tuple[Nums, Strides], ...]) -> Nums | None:
             cuts.add(inside)
     ordered = sorted(cuts)
     extents: list[int] = []
-    for small, large in zip(ordered, ordered[1:], strict=False):
+    for small, large in pairwise(ordered):
         if large % small:
             return None
         extents.append(large // small)

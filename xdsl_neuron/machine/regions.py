@@ -35,7 +35,7 @@ class Region:
 
     def holds(self, span: Span) -> NDArray[np.bool_]:
         """For each element of the span whether any of its bytes is in the set."""
-        return self._view(span).any(axis=-1)
+        return np.logical_or.reduce(self._view(span), axis=-1)
 
     def has_all(self, span: Span) -> bool:
         """Whether all bytes of the span are in the set."""

@@ -29,8 +29,22 @@ class Scope:
         self.slots: dict[SSAValue, int] = {}
         self.depths: dict[SSAValue, int] = {}
         self.ranges: list[tuple[int, int]] = []
+        self.registers = 0
+        """How many of the indices are registers, which are known only while running."""
         self.read_only: dict[int, str] = {}
         """Slots that must not be written, with what to call them."""
+
+    def add_loop(self, index: SSAValue, low: int, high: int) -> int:
+        """The depth of a new loop index in `low .. high`."""
+        depth = len(self.ranges)
+        self.ranges.append((low, high))
+        self.depths[index] = depth
+        return depth
+
+    def add_register(self, value: SSAValue) -> int:
+        """The depth of a register that holds 32 bits."""
+        self.registers += 1
+        return self.add_loop(value, -(1 << 31), (1 << 32) - 1)
 
     def index_depths(self, instruction: Instruction) -> Sequence[int]:
         """The depth of the loop of each index operand."""
@@ -39,7 +53,7 @@ class Scope:
             depth = self.depths.get(value)
             if depth is None:
                 raise MachineError(
-                    instruction, "uses an index that is not that of an enclosing loop"
+                    instruction, "uses an index that is no loop index and no register"
                 )
             found.append(depth)
         return found

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Final
 
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import dma as isa
+from xdsl_neuron.dialects.neuron import AluOpAttr
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.machine.build import Build
 from xdsl_neuron.machine.site import Emitter, Scope, Site
@@ -60,7 +61,7 @@ class Transfer(Site):
         build.move(dst, target, src, source, self.kernel)
 
 
-def adds(op: Any) -> bool:
+def adds(op: AluOpAttr | None) -> bool:
     """Whether a read-modify-write operation accumulates."""
     return op is not None and op.data is AluOp.ADD
 

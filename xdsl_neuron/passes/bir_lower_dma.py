@@ -35,7 +35,12 @@ from xdsl_neuron.mask import boxes, clip
 from xdsl_neuron.passes.descriptors import Side, copies, indexed_rows
 from xdsl_neuron.passes.masking import Frame
 from xdsl_neuron.passes.names import NamePool, iteration_suffix
-from xdsl_neuron.passes.rebuild import insert_before, located, operations_of, replace_with
+from xdsl_neuron.passes.rebuild import (
+    insert_before,
+    located,
+    operations_of,
+    replace_with,
+)
 
 
 @dataclass(frozen=True)

@@ -65,9 +65,7 @@ class _Plan:
 
     budget: int
     unrolled: set[Operation] = field(default_factory=set[Operation])
-    _sizes: dict[Operation, "_Size"] = field(
-        default_factory=dict[Operation, "_Size"]
-    )
+    _sizes: dict[Operation, "_Size"] = field(default_factory=dict[Operation, "_Size"])
 
     def block(self, block: Block) -> None:
         """Decides for the loops of a function's body."""
@@ -216,9 +214,7 @@ class _Unroller:
         self.copies.enter()
         for value in loop.static_range():
             self.numbers[loop.index] = value
-            self.block(
-                loop.body.block, target, suffix + iteration_suffix(hint, value)
-            )
+            self.block(loop.body.block, target, suffix + iteration_suffix(hint, value))
         self.copies.leave()
 
     def _rolled(self, loop: LoopOp, suffix: str) -> LoopOp:

@@ -135,7 +135,9 @@ def _limits(
         for side, step in ((left, loops[-1].left), (right, loops[-1].right))
         if step == 1
     ]
-    most = min(RUN_BYTES_MAX // size for size in contiguous) if contiguous else COUNT_MAX
+    most = (
+        min(RUN_BYTES_MAX // size for size in contiguous) if contiguous else COUNT_MAX
+    )
     if len(contiguous) == 2:
         return strided + 1, most
     return strided, min(most, COUNT_MAX)
@@ -172,9 +174,9 @@ def _in_bytes(side: Side, start: int, loops: Sequence[Loop], which: int) -> Acce
     return Access(Affine(offset * size), (partitions, *pairs), Affine(partition))
 
 
-def indexed_rows(rows: Side, chip: Side, index: Access) -> Iterator[
-    tuple[Access, Access, Access]
-]:
+def indexed_rows(
+    rows: Side, chip: Side, index: Access
+) -> Iterator[tuple[Access, Access, Access]]:
     """
     Descriptor accesses (rows, chip, index) of a transfer whose rows an index picks.
 
@@ -182,7 +184,9 @@ def indexed_rows(rows: Side, chip: Side, index: Access) -> Iterator[
     each column. `ValueError` where the chip side's rows cannot be taken one by one.
     """
     step, count = rows.access.pairs[0]
-    walked = Pattern(rows.access.offset.constant, ((_PITCH, count), *rows.access.pairs[1:]))
+    walked = Pattern(
+        rows.access.offset.constant, ((_PITCH, count), *rows.access.pairs[1:])
+    )
     nests = list(align(walked, _flat(chip.access)))
     picked, columns = _row_loops(nests) if len(nests) == 1 else (None, [])
     strided = STRIDED_DIMS_MAX - max(len(picked or ()), 1 if count > 1 else 0)
@@ -221,9 +225,9 @@ def _row_loops(nests: Sequence[Nest]) -> tuple[list[Loop] | None, list[Loop]]:
     return picked, loops[len(picked) :]
 
 
-def _one_by_one(rows: Side, chip: Side, index: Access) -> Iterator[
-    tuple[Access, Access, Access]
-]:
+def _one_by_one(
+    rows: Side, chip: Side, index: Access
+) -> Iterator[tuple[Access, Access, Access]]:
     count = rows.access.pairs[0][1]
     if count == 1 or chip.access.shape[0] != count or index.shape[0] != count:
         raise ValueError(

@@ -60,7 +60,9 @@ class Frame:
             return self.given
         clipped = {lane for lane, r in enumerate(ranges) if r != full[lane]}
         return tuple(
-            None if operand is None else self._cut_operand(operand, dims, ranges, clipped)
+            None
+            if operand is None
+            else self._cut_operand(operand, dims, ranges, clipped)
             for operand, dims in zip(self.operands, self.dims, strict=True)
         )
 
@@ -118,6 +120,4 @@ def shift_lanes(expression: Affine, lows: Sequence[int]) -> Affine:
 
 @lru_cache(maxsize=1024)
 def _shift(lows: tuple[int, ...]) -> dict[Atom, Affine]:
-    return {
-        Lane(dim): Affine.lane(dim) + low for dim, low in enumerate(lows) if low
-    }
+    return {Lane(dim): Affine.lane(dim) + low for dim, low in enumerate(lows) if low}

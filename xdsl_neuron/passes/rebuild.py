@@ -5,13 +5,16 @@ xDSL leaves the location of a replacement unknown; here it is that of the operat
 stands for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.neuron import Access
 
 OpT = TypeVar("OpT", bound=Operation)
+InstT = TypeVar("InstT", bound=Instruction)
 
 
 def located(operation: OpT, origin: Operation) -> OpT:
@@ -42,6 +45,40 @@ def replace_body(operation: Operation, body: Block) -> None:
     operation.add_region(Region(body))
 
 
-def operations_of(module: ModuleOp, kind: type[OpT]) -> list[OpT]:
+def operations_of(root: Operation, kind: type[OpT]) -> list[OpT]:
     """The operations of a class in program order, safe to replace while iterating."""
-    return [operation for operation in module.walk() if isinstance(operation, kind)]
+    return [operation for operation in root.walk() if isinstance(operation, kind)]
+
+
+def with_operands(
+    instruction: InstT,
+    operands: Mapping[str, tuple[SSAValue, Access | None]],
+    properties: Mapping[str, Attribute | None],
+) -> InstT:
+    """
+    The same instruction on other tensors, and with other properties.
+
+    A property None is left out. A tensor comes with its access (None: all of it).
+    """
+    names = instruction.layout().names
+    given = instruction.accesses
+    accesses = (None,) * len(names) if given is None else given.data
+    values = instruction.data_values()
+    old = {
+        name: (values.get(name), access)
+        for name, access in zip(names, accesses, strict=True)
+    }
+    pairs = [operands.get(name, old[name]) for name in names]
+    kept = {
+        name: value
+        for name, value in (instruction.properties | dict(properties)).items()
+        if value is not None and name not in ("accesses", "operandSegmentSizes")
+    }
+    new = type(instruction).make(
+        [value for value, _ in pairs],
+        kept,
+        [access for _, access in pairs],
+        instruction.loop_indices(),
+    )
+    new.attributes.update(instruction.attributes)
+    return located(new, instruction)

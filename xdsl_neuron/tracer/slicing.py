@@ -166,11 +166,11 @@ def _leaves(view: View, bound: Bound) -> bool:
     if isinstance(start, int):
         low, high = start, start + reach
     else:
-        low, high = view.buffer.trace.bounds(start)
+        low, high = view.base.trace.bounds(start)
         high += reach
     if low >= 0 and high < bound.size:
         return False
-    if view.buffer.trace.masks_allowed:
+    if view.base.trace.masks_allowed:
         return True
     raise NKIIndexError(bound.message(view.name, low, high))
 
@@ -242,7 +242,7 @@ def _tensor_bounds(
     view: View, dim: int, expr: Affine, shape: Shape, extent: int
 ) -> list[Bound]:
     """The bound of one dimension where it may be left, one per lane it uses."""
-    trace = view.buffer.trace
+    trace = view.base.trace
     lanes = [(0, num - 1) for num in shape]
     low, high = trace.bounds(expr, lanes)
     if low >= 0 and high < extent:

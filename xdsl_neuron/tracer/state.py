@@ -208,7 +208,7 @@ class TraceState:
     def _edges(self, deps: Sequence[Dep]) -> EdgesAttr:
         names: list[str] = []
         for dep in deps:
-            name = dep if isinstance(dep, str) else dep.buffer.writer
+            name = dep if isinstance(dep, str) else dep.base.writer
             if name is None:
                 raise NKIValueError(f"deps: {dep!r} was written by no instruction")
             names.append(name)
@@ -256,7 +256,7 @@ class TraceState:
                     if isinstance(value, AffineAttr):
                         properties[key] = AffineAttr(_renumbered(value.data, places))
         inst = kind.make(
-            [None if view is None else view.buffer.value for view in views],
+            [None if view is None else view.base.value for view in views],
             properties,
             accesses,
             indices,
@@ -266,12 +266,12 @@ class TraceState:
         given = self.insert(inst, name, deps, predicates, location=location)
         for view in views[: len(kind.OUTS)]:
             if view is not None:
-                view.buffer.written = True
-                view.buffer.writer = given
+                view.base.written = True
+                view.base.writer = given
         return given
 
     def _check_scope(self, view: View) -> None:
-        buffer = view.buffer
+        buffer = view.base
         if buffer.block is self.block or buffer.block in self.blocks:
             return
         raise NKISyntaxError(

@@ -74,7 +74,7 @@ class Bound:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Gather:
     """Dimension 0 of a view is picked by an index tile; indices are below `limit`."""
 
@@ -116,13 +116,13 @@ class View:
     Subclasses give it a language's operators; they have no further state.
     """
 
-    __slots__ = ("buffer", "layout")
+    __slots__ = ("base", "layout")
 
-    buffer: Buffer
+    base: Buffer
     layout: Layout
 
-    def __init__(self, buffer: Buffer, layout: Layout) -> None:
-        self.buffer = buffer
+    def __init__(self, base: Buffer, layout: Layout) -> None:
+        self.base = base
         self.layout = layout
 
     @classmethod
@@ -136,7 +136,7 @@ class View:
     def with_layout(self, layout: Layout) -> Self:
         """The same buffer seen otherwise."""
         found = object.__new__(type(self))
-        found.buffer = self.buffer
+        found.base = self.base
         found.layout = layout
         return found
 
@@ -163,17 +163,17 @@ class View:
     @property
     def space(self) -> Space:
         """The memory space."""
-        return self.buffer.type.data.space
+        return self.base.type.data.space
 
     @property
     def name(self) -> str:
         """The buffer's name."""
-        return self.buffer.name
+        return self.base.name
 
     @property
     def pitch(self) -> int:
         """Elements of the seen type in a partition; in HBM, in the tensor."""
-        kind = self.buffer.type.data
+        kind = self.base.type.data
         return kind.bytes_per_partition // self.layout.dtype.bytes
 
     @property
@@ -183,7 +183,7 @@ class View:
 
     def access(self) -> Access | None:
         """What an instruction touches; None where it is the whole tensor."""
-        layout, kind = self.layout, self.buffer.type.data
+        layout, kind = self.layout, self.base.type.data
         if layout.par > 0:
             self._no_tile()
         dtype = None if layout.dtype is kind.dtype else layout.dtype
@@ -204,7 +204,7 @@ class View:
     def same_elements(self, other: "View") -> bool:
         """Whether both views name the same elements in the same order."""
         a, b = self.layout, other.layout
-        return self.buffer is other.buffer and (
+        return self.base is other.base and (
             (a.pairs, a.par, a.partition, a.offset, a.dtype, a.gather)
             == (b.pairs, b.par, b.partition, b.offset, b.dtype, b.gather)
         )
@@ -349,9 +349,9 @@ class View:
             )
         )
 
-    def ap(
+    def pattern(
         self,
-        pattern: Sequence[Sequence[int]],
+        steps: Sequence[Sequence[int]],
         offset: Expr = 0,
         gather: "View | None" = None,
         indirect_dim: int = 0,
@@ -360,15 +360,15 @@ class View:
         """
         An access pattern on the base tensor (nki.md 1.3 `NkiTensor.ap`).
 
-        `pattern` holds [step, num] pairs and `offset` a start, in elements of `dtype`.
+        `steps` holds [step, num] pairs and `offset` a start, in elements of `dtype`.
         On chip the first pair steps over partitions in multiples of the elements of a
         partition. With `gather`, entry k of that tile times the base tensor's stride
         along `indirect_dim` replaces the first pair's step.
         """
-        kind = self.buffer.type.data
+        kind = self.base.type.data
         seen = dtype or self.layout.dtype
         pitch = kind.bytes_per_partition // seen.bytes
-        pairs = [(int(step), int(num)) for step, num in pattern]
+        pairs = [(int(step), int(num)) for step, num in steps]
         if any(num <= 0 for _, num in pairs):
             raise NKIValueError(f"access pattern {pairs} has a size that is not positive")
         if not kind.space.on_chip:
@@ -390,7 +390,7 @@ class View:
         self, pair: Pair, dim: int, seen: DType, offset: Expr
     ) -> tuple[Pair, int]:
         """The stride and the number of indices of the base tensor's dimension."""
-        kind = self.buffer.type.data
+        kind = self.base.type.data
         if not 0 <= dim < len(kind.shape):
             raise NKIValueError(f"indirect_dim {dim} is no dimension of {kind.shape}")
         stride = prod(kind.shape[dim + 1 :]) * kind.dtype.bytes // seen.bytes

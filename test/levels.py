@@ -1,0 +1,101 @@
+"""Runs a traced module at every level, from its re-read text."""
+
+from collections.abc import Sequence
+from io import StringIO
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects import get_all_dialects as upstream_dialects
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+from xdsl.transforms import get_all_passes as upstream_passes
+
+from xdsl_neuron.dialects import register_dialects
+from xdsl_neuron.machine import prepare
+from xdsl_neuron.passes import get_all_passes
+
+Array = npt.NDArray[Any]
+
+LEVELS = {"penguin": (), "bir": ("penguin-to-bir",), "dma": ("neuron",)}
+GENERIC_PASSES = ("cse", "dce", "canonicalize", "licm")
+
+
+def context() -> Context:
+    """A context with our dialects and the few of xDSL that meet them."""
+    found = Context()
+    for name in ("builtin", "func", "scf", "arith"):
+        found.register_dialect(name, upstream_dialects()[name])
+    found.load_registered_dialect("builtin")
+    register_dialects(found)
+    return found
+
+
+def printed(module: ModuleOp, *, generic: bool = False) -> str:
+    """The module's text."""
+    stream = StringIO()
+    Printer(stream, print_generic_format=generic).print_op(module)
+    return stream.getvalue()
+
+
+def reread(text: str) -> ModuleOp:
+    """The module a text stands for, verified."""
+    module = Parser(context(), text).parse_module()
+    module.verify()
+    return module
+
+
+def apply(module: ModuleOp, names: Sequence[str]) -> ModuleOp:
+    """The module after passes, ours or xDSL's."""
+    ours, theirs = get_all_passes(), upstream_passes()
+    for name in names:
+        factory = ours.get(name) or theirs[name]
+        found: type[ModulePass] = factory()
+        found().apply(context(), module)
+    module.verify()
+    return module
+
+
+def texts(module: ModuleOp) -> dict[str, str]:
+    """The text of a traced module at each level; each reads back as itself."""
+    source = printed(module)
+    found: dict[str, str] = {}
+    for level, names in LEVELS.items():
+        lowered = apply(reread(source), names)
+        text = printed(lowered)
+        again = reread(text)
+        assert printed(again) == text, f"{level} text changes when read again"
+        generic = printed(lowered, generic=True)
+        assert printed(reread(generic)) == text, f"{level} generic form differs"
+        found[level] = text
+    return found
+
+
+def run_text(text: str, arrays: Sequence[Array]) -> list[bytes]:
+    """The bytes a module's text leaves in its outputs and mutable inputs."""
+    inputs = [np.array(array, copy=True) for array in arrays]
+    program = prepare(reread(text))
+    outputs = program.run(inputs)
+    changed = [
+        array
+        for array, parameter in zip(inputs, program.inputs, strict=True)
+        if parameter.mutable
+    ]
+    return [array.tobytes() for array in (*outputs, *changed)]
+
+
+def assert_levels_agree(
+    module: ModuleOp, arrays: Sequence[Array], *, generic_passes: bool = True
+) -> dict[str, str]:
+    """All levels give the same bytes, also after xDSL's generic passes."""
+    found = texts(module)
+    expected = run_text(found["penguin"], arrays)
+    for level, text in found.items():
+        assert run_text(text, arrays) == expected, f"{level} differs from penguin"
+        if generic_passes:
+            cleaned = printed(apply(reread(text), GENERIC_PASSES))
+            assert run_text(cleaned, arrays) == expected, f"{level} after cleaning"
+    return found

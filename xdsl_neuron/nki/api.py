@@ -1,0 +1,65 @@
+"""The check of a call's arguments that every function of the language shares."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from xdsl_neuron.tracer.errors import NKITypeError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def api(function: Callable[P, R]) -> Callable[P, R]:
+    """
+    Refuses wrong arguments at the kernel's line and names the accepted ones.
+
+    Python's own TypeError has neither.
+    """
+    signature = inspect.signature(function)
+    named = [
+        p for p in signature.parameters.values()
+        if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+    ]
+    names = frozenset(p.name for p in named)
+    positional = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in named)
+    variadic = any(
+        p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()
+    )
+    open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    required = [p.name for p in named if p.default is p.empty]
+    keyword_only = {p.name for p in named if p.kind is p.KEYWORD_ONLY}
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        given = len(args)
+        fine = (
+            (open_ended or kwargs.keys() <= names)
+            and (variadic or given <= positional)
+            and all(
+                name in kwargs
+                for at, name in enumerate(required)
+                if at >= given or name in keyword_only
+            )
+        )
+        if not fine:
+            _refuse(function, signature, args, kwargs)
+        return function(*args, **kwargs)
+
+    return checked
+
+
+def _refuse(
+    function: Callable[..., object],
+    signature: inspect.Signature,
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+) -> None:
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        accepted = ", ".join(str(p).split(":")[0] for p in signature.parameters)
+        raise NKITypeError(
+            f"{function.__name__}() {error}; it accepts {accepted}"
+        ) from None

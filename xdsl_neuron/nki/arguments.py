@@ -1,0 +1,84 @@
+"""Turning what kernels pass into what the builders take."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl_neuron.tracer.errors import NKITypeError
+from xdsl_neuron.tracer.index import Mask, is_integer
+from xdsl_neuron.tracer.tiles import Number
+from xdsl_neuron.tracer.views import View
+
+
+def as_view(value: Any, what: str) -> View:
+    """A tensor argument."""
+    if isinstance(value, View):
+        return value
+    raise NKITypeError(f"`{what}` must be a tensor, got {_described(value)}")
+
+
+def as_number(value: Any, what: str) -> Number:
+    """A Python or NumPy number argument."""
+    if isinstance(value, int | float):
+        return value
+    item = getattr(value, "item", None)
+    if callable(item) and getattr(value, "shape", None) == ():
+        found = item()
+        if isinstance(found, int | float):
+            return found
+    raise NKITypeError(f"`{what}` must be a number, got {_described(value)}")
+
+
+def as_operand(value: Any, what: str) -> View | Number:
+    """A tensor or a number."""
+    return value if isinstance(value, View) else as_number(value, what)
+
+
+def as_optional_operand(value: Any, what: str) -> View | Number | None:
+    """A tensor, a number or None."""
+    return None if value is None else as_operand(value, what)
+
+
+def as_mask(value: Any) -> Mask | None:
+    """A mask; None and True leave nothing out."""
+    if value is None or value is True:
+        return None
+    if isinstance(value, Mask):
+        return value
+    if value is False:
+        return Mask((), ()) & False
+    raise NKITypeError(
+        "NKI mask expressions must be affine expressions of static loop indices. "
+        "Dynamic values, tensor elements, or non-affine operations are not supported in "
+        f"mask predicates. Got {_described(value)}"
+    )
+
+
+def as_axes(value: Any) -> tuple[int, ...]:
+    """An axis or a sequence of axes."""
+    if is_integer(value):
+        return (int(value),)
+    return tuple(int(axis) for axis in value)
+
+
+def as_shape(value: Any) -> tuple[int, ...]:
+    """A shape: an integer or a sequence of integers."""
+    if is_integer(value):
+        return (int(value),)
+    if not isinstance(value, Sequence):
+        raise NKITypeError(f"`shape` must be a tuple of int, got {_described(value)}")
+    extents: list[Any] = list(value)
+    for extent in extents:
+        if not is_integer(extent):
+            raise NKITypeError(
+                f"`shape` must be a tuple of int, got {_described(extent)} in it"
+            )
+    return tuple(int(extent) for extent in extents)
+
+
+def as_name(value: Any) -> str | None:
+    """A name; empty is none."""
+    return str(value) if value else None
+
+
+def _described(value: object) -> str:
+    return f"{type(value).__name__} ({value!r})"

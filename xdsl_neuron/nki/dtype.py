@@ -1,0 +1,93 @@
+"""
+The element types kernels name: `nl.float32`, `tensor.dtype`.
+
+A `LanguageDtype` stands for one `DType`. NumPy accepts it where it wants a dtype, and
+it equals every other spelling of the same type (a string, a NumPy or ml_dtypes type).
+"""
+
+from typing import TYPE_CHECKING, Final
+
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.tracer.errors import NKITypeError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class LanguageDtype:
+    """One element type as the language spells it."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: DType) -> None:
+        self.kind = kind
+
+    @property
+    def name(self) -> str:
+        """The language's name."""
+        return self.kind.nki_name
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element (of the container of a packed type)."""
+        return self.kind.bytes
+
+    @property
+    def dtype(self) -> "np.dtype[np.generic]":
+        """The NumPy dtype that stores it; NumPy asks for this attribute."""
+        from xdsl_neuron.numerics.casts import storage
+
+        return storage(self.kind)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, LanguageDtype):
+            return self.kind is other.kind
+        return dtype_or_none(other) is self.kind
+
+    def __hash__(self) -> int:
+        return hash(self.kind)
+
+    def __str__(self) -> str:
+        return self.kind.nki_name
+
+    def __repr__(self) -> str:
+        return f"nl.{self.kind.nki_name}"
+
+
+NAMED: Final = {kind: LanguageDtype(kind) for kind in DType}
+"""The language's object for each element type."""
+
+_known: dict[object, DType] = {}
+
+
+def dtype_or_none(value: object) -> DType | None:
+    """The element type a value spells, None where it spells none."""
+    if isinstance(value, LanguageDtype):
+        return value.kind
+    if isinstance(value, DType):
+        return value
+    try:
+        return _known[value]
+    except (KeyError, TypeError):
+        pass
+    name = value if isinstance(value, str) else getattr(value, "name", None)
+    if not isinstance(name, str):
+        name = getattr(value, "__name__", None) or str(value)
+    try:
+        found = DType.from_nki(name.removeprefix("torch."))
+    except ValueError:
+        return None
+    if isinstance(value, str | type):
+        _known[value] = found
+    return found
+
+
+def as_dtype(value: object) -> DType:
+    """The element type a value spells; NKITypeError lists the accepted names."""
+    found = dtype_or_none(value)
+    if found is None:
+        names = ", ".join(kind.nki_name for kind in DType)
+        raise NKITypeError(
+            f"Unsupported dtype '{value}', expected one of the following dtypes: {names}"
+        )
+    return found

@@ -1,0 +1,110 @@
+"""Operations on whole tiles: `nl.add(x, y)`, `nl.exp(x)`, tile operators."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import ActivationFunction, AluOp
+from xdsl_neuron.nki.arguments import as_mask, as_operand
+from xdsl_neuron.nki.dtype import as_dtype
+from xdsl_neuron.nki.ops import Op
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
+from xdsl_neuron.tracer.index import Mask
+from xdsl_neuron.tracer.tiles import Number
+from xdsl_neuron.tracer.views import View
+
+
+def apply(op: Op, operands: Sequence[Any], dtype: Any, mask: Any) -> Any:
+    """An operation of the language on tiles and numbers; numbers alone stay numbers."""
+    trace = session()
+    if len(operands) != op.arity:
+        raise NKITypeError(f"{op} takes {op.arity} operands, got {len(operands)}")
+    values = [as_operand(value, "x" if at == 0 else "y") for at, value in
+              enumerate(operands)]
+    kind = None if dtype is None else as_dtype(dtype)
+    clip = as_mask(mask)
+    if not any(isinstance(value, View) for value in values):
+        raise NKITypeError(f"{op} needs a tile among its operands, got {values}")
+    if op.arity == 2 and op.alu is not None:
+        return binary(op.alu, values[0], values[1], kind, clip)
+    tile = values[0]
+    assert isinstance(tile, View)
+    if op.name == "reciprocal":
+        return trace.reciprocal(tile, clip, kind)
+    if op.name == "copy":
+        return trace.tensor_copy(tile, mask=clip, dtype=kind)
+    if op.name == "negative":
+        return trace.tensorscalar(tile, AluOp.MULT, -1.0, mask=clip, dtype=kind)
+    if op.name == "logical_not":
+        return trace.tensorscalar(
+            tile, AluOp.IS_EQUAL, 0.0, mask=clip, dtype=kind or DType.UINT8
+        )
+    if op.name == "invert":
+        return trace.tensorscalar(
+            tile, AluOp.BITWISE_XOR, -1, mask=clip, dtype=kind
+        )
+    if op.name == "sin":
+        return sine(tile, kind, clip)
+    if op.function is None:
+        raise NKIValueError(f"{op} is not supported on tiles")
+    return trace.activation(op.function, tile, mask=clip, dtype=kind)
+
+
+_PI = 3.141592653589793
+
+
+def sine(
+    tile: View, dtype: DType | None, mask: Mask | None, shift: float = 0.0
+) -> View:
+    """
+    sin(x + shift): the argument brought into [-pi, pi] first (nki.md 5.4).
+
+    The hardware function is not periodic; there is no cosine (penguin.md 7).
+    """
+    trace = session()
+    turned = trace.tensorscalar(
+        tile, AluOp.ADD, _PI + shift, mask=mask, dtype=DType.FLOAT32,
+        op1=AluOp.MOD, scalar1=2 * _PI,
+    )
+    centred = trace.tensorscalar(
+        turned, AluOp.SUBTRACT, _PI, mask=mask, dtype=DType.FLOAT32
+    )
+    return trace.activation(
+        ActivationFunction.SIN, centred, mask=mask, dtype=dtype or tile.element_type
+    )
+
+
+_COMMUTED = {
+    AluOp.IS_GT: AluOp.IS_LT,
+    AluOp.IS_LT: AluOp.IS_GT,
+    AluOp.IS_GE: AluOp.IS_LE,
+    AluOp.IS_LE: AluOp.IS_GE,
+}
+
+
+def binary(
+    op: AluOp,
+    x: View | Number,
+    y: View | Number,
+    dtype: DType | None = None,
+    mask: Mask | None = None,
+    dst: View | None = None,
+) -> View:
+    """`x op y` as a new tile, or in `dst`; a number becomes an immediate."""
+    trace = session()
+    if isinstance(x, View) and isinstance(y, View):
+        if dst is not None:
+            x, y = trace.combine_tiles(x, y)
+        return trace.tensortensor(op, x, y, mask, dtype, dst=dst)
+    tile, number = (x, y) if isinstance(x, View) else (y, x)
+    assert isinstance(tile, View)
+    assert not isinstance(number, View)
+    kind = trace.result_type(op, dtype, tile, number)
+    reverse = tile is y
+    if reverse and op in _COMMUTED:
+        op, reverse = _COMMUTED[op], False
+    value = number if op.is_bitvec else float(number)
+    return trace.tensorscalar(
+        tile, op, value, reverse, mask, kind, dst=dst
+    )

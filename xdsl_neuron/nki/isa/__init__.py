@@ -1,0 +1,46 @@
+"""`nki.isa` of the destination-passing generations: one function per instruction."""
+
+from xdsl_neuron.nki.enums import (
+    dge_mode,
+    engine,
+    matmul_perf_mode,
+    nc_version,
+    oob_mode,
+    reduce_cmd,
+)
+from xdsl_neuron.nki.isa.compute import (
+    activation,
+    iota,
+    memset,
+    reciprocal,
+    tensor_copy,
+    tensor_copy_predicated,
+    tensor_reduce,
+    tensor_scalar,
+    tensor_tensor,
+)
+from xdsl_neuron.nki.isa.dma import dma_compute, dma_copy
+from xdsl_neuron.nki.isa.matrix import get_nc_version, nc_matmul, nc_transpose
+
+__all__ = [
+    "activation",
+    "dge_mode",
+    "dma_compute",
+    "dma_copy",
+    "engine",
+    "get_nc_version",
+    "iota",
+    "matmul_perf_mode",
+    "memset",
+    "nc_matmul",
+    "nc_transpose",
+    "nc_version",
+    "oob_mode",
+    "reciprocal",
+    "reduce_cmd",
+    "tensor_copy",
+    "tensor_copy_predicated",
+    "tensor_reduce",
+    "tensor_scalar",
+    "tensor_tensor",
+]

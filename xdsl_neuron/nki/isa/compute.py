@@ -1,0 +1,209 @@
+"""Element-wise instructions and reductions (nki.md 1.1)."""
+
+from typing import Any
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.isa import Engine
+from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.arguments import (
+    as_axes,
+    as_name,
+    as_number,
+    as_operand,
+    as_optional_operand,
+    as_view,
+)
+from xdsl_neuron.nki.enums import as_engine, engine, reduce_cmd
+from xdsl_neuron.nki.ops import as_alu, as_function
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKINotImplementedError, NKIValueError
+from xdsl_neuron.tracer.views import View
+
+_UNKNOWN = engine.unknown
+
+
+def _on(value: Any) -> Engine:
+    return Engine.UNASSIGNED if value is _UNKNOWN else as_engine(value)
+
+
+@api
+def tensor_tensor(
+    dst: Any,
+    data1: Any,
+    data2: Any,
+    op: Any,
+    engine: Any = _UNKNOWN,
+    name: str | None = None,
+) -> None:
+    """`dst = data1 op data2`."""
+    session().tensortensor(
+        as_alu(op, "tensor_tensor"),
+        as_view(data1, "data1"),
+        as_view(data2, "data2"),
+        dst=as_view(dst, "dst"),
+        engine=_on(engine),
+        name=as_name(name),
+    )
+
+
+@api
+def tensor_scalar(
+    dst: Any,
+    data: Any,
+    op0: Any,
+    operand0: Any,
+    reverse0: bool = False,
+    op1: Any = None,
+    operand1: Any = None,
+    reverse1: bool = False,
+    engine: Any = _UNKNOWN,
+    name: str | None = None,
+) -> None:
+    """`dst = (data op0 operand0) op1 operand1`."""
+    session().tensorscalar(
+        as_view(data, "data"),
+        as_alu(op0, "tensor_scalar", "op0"),
+        as_operand(operand0, "operand0"),
+        bool(reverse0),
+        op1=None if op1 is None else as_alu(op1, "tensor_scalar", "op1"),
+        scalar1=as_optional_operand(operand1, "operand1"),
+        reverse1=bool(reverse1),
+        dst=as_view(dst, "dst"),
+        engine=_on(engine),
+        name=as_name(name),
+    )
+
+
+@api
+def tensor_copy(
+    dst: Any, src: Any, engine: Any = _UNKNOWN, name: str | None = None
+) -> None:
+    """`dst = src` on chip."""
+    session().tensor_copy(
+        as_view(src, "src"), as_view(dst, "dst"), engine=_on(engine), name=as_name(name)
+    )
+
+
+@api
+def activation(
+    dst: Any,
+    op: Any,
+    data: Any,
+    bias: Any = None,
+    scale: Any = 1.0,
+    reduce_op: Any = None,
+    reduce_res: Any = None,
+    reduce_cmd: Any = reduce_cmd.idle,
+    name: str | None = None,
+) -> None:
+    """`dst = op(data * scale + bias)`."""
+    if reduce_res is not None or reduce_op is not None:
+        raise NKINotImplementedError(
+            "activation with reduce_op or reduce_res is not supported; use "
+            "tensor_reduce on its result"
+        )
+    session().activation(
+        as_function(op, "activation"),
+        as_view(data, "data"),
+        as_optional_operand(bias, "bias"),
+        as_operand(scale, "scale"),
+        dst=as_view(dst, "dst"),
+        name=as_name(name),
+    )
+
+
+@api
+def tensor_reduce(
+    dst: Any,
+    op: Any,
+    data: Any,
+    axis: Any,
+    negate: bool = False,
+    keepdims: bool = False,
+    name: str | None = None,
+) -> None:
+    """Folds the last free dimensions `axis` of `data` into `dst`."""
+    session().tensorreduce(
+        as_alu(op, "tensor_reduce"),
+        as_view(data, "data"),
+        as_axes(axis),
+        negate=bool(negate),
+        dst=as_view(dst, "dst"),
+        name=as_name(name),
+    )
+
+
+@api
+def reciprocal(dst: Any, data: Any, name: str | None = None) -> None:
+    """`dst = 1 / data`."""
+    session().reciprocal(
+        as_view(data, "data"), dst=as_view(dst, "dst"), name=as_name(name)
+    )
+
+
+@api
+def memset(
+    dst: Any, value: Any, engine: Any = _UNKNOWN, name: str | None = None
+) -> None:
+    """Fills `dst`."""
+    session().memset(
+        value=as_number(value, "value"),
+        dst_tile=as_view(dst, "dst"),
+        engine=_on(engine),
+        name=as_name(name),
+    )
+
+
+@api
+def iota(
+    dst: Any,
+    pattern: Any,
+    offset: Any = 0,
+    channel_multiplier: Any = 0,
+    name: str | None = None,
+) -> None:
+    """`dst = offset + channel_multiplier * partition + sum(step * index)`."""
+    target = as_view(dst, "dst")
+    pairs = [(int(step), int(num)) for step, num in pattern]
+    value = Affine(int(offset)) + Affine.lane(0) * int(channel_multiplier)
+    for lane, (step, _) in enumerate(pairs, start=1):
+        value = value + Affine.lane(lane) * step
+    shaped = _with_free_shape(target, tuple(num for _, num in pairs))
+    session().index_value(value, (), dst=shaped, name=as_name(name))
+
+
+def _with_free_shape(view: View, free: tuple[int, ...]) -> View:
+    """A view with its free dimensions in another shape."""
+    if view.shape[1:] == free:
+        return view
+    count = 1
+    for extent in free:
+        count *= extent
+    per_partition = view.size // view.shape[0]
+    if count != per_partition:
+        raise NKIValueError(
+            f"iota pattern has {count} elements per partition, but must have exactly "
+            f"{per_partition}"
+        )
+    return view.reshaped((view.shape[0], *free))
+
+
+@api
+def tensor_copy_predicated(
+    dst: Any,
+    src: Any,
+    predicate: Any,
+    reverse_pred: bool = False,
+    name: str | None = None,
+) -> None:
+    """`dst = src` where `predicate` is not 0."""
+    source = as_operand(src, "src")
+    if reverse_pred and isinstance(source, View):
+        raise NKIValueError("`reverse_pred` only supported if `src` is scalar input.")
+    session().tensor_copy_predicated(
+        source,
+        as_view(dst, "dst"),
+        as_view(predicate, "predicate"),
+        bool(reverse_pred),
+        name=as_name(name),
+    )

@@ -1,0 +1,120 @@
+"""Data movement instructions (nki.md 1.1 `dma_copy`, `dma_compute`)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl_neuron.isa import AluOp, OobMode
+from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.arguments import as_name, as_number, as_view
+from xdsl_neuron.nki.enums import as_dge, as_engine, as_oob, dge_mode, engine, oob_mode
+from xdsl_neuron.nki.ops import as_alu
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKINotImplementedError, NKIValueError
+from xdsl_neuron.isa import DgeType, Engine
+from xdsl_neuron.tracer.views import View
+
+
+@api
+def dma_copy(
+    dst: Any,
+    src: Any,
+    dst_rmw_op: Any = None,
+    oob_mode: Any = oob_mode.error,
+    dge_mode: Any = dge_mode.unknown,
+    unique_indices: bool = True,
+    engine: Any = engine.unknown,
+    priority: Any = None,
+    name: str | None = None,
+) -> None:
+    """
+    Copies any pattern of HBM or SBUF, cast through fp32 where the types differ.
+
+    One side may be indirect (`.ap(vector_offset=...)`); `dst_rmw_op=nl.add` adds to
+    the destination. `unique_indices` is a promise, not used.
+    """
+    dge = as_dge(dge_mode)
+    if as_engine(engine) is not Engine.UNASSIGNED and dge is not DgeType.HWDGE:
+        raise NKIValueError(
+            "dma_copy engine can only be specified when HWDGE mode is used."
+        )
+    if priority is not None:
+        raise NKINotImplementedError("dma_copy(priority=...) is not supported")
+    session().dma_copy(
+        as_view(dst, "dst"),
+        as_view(src, "src"),
+        rmw_op=None if dst_rmw_op is None else as_alu(dst_rmw_op, "dma_copy"),
+        oob_mode=as_oob(oob_mode),
+        dge_mode=dge,
+        name=as_name(name),
+    )
+
+
+@api
+def dma_compute(
+    dst: Any,
+    srcs: Any,
+    reduce_op: Any = None,
+    scales: Any = None,
+    unique_indices: bool = True,
+    oob_mode: Any = oob_mode.error,
+    name: str | None = None,
+) -> None:
+    """
+    `dst` = the sum of `srcs`, computed by the DMA engines.
+
+    With an indirect `dst` (`.ap(vector_offset=...)`) its rows are added to: the other
+    source is scattered. Sums of tensors that are not `dst` itself start with a copy.
+    """
+    if isinstance(reduce_op, Sequence) and not isinstance(reduce_op, str):
+        reduce_op, scales = scales, reduce_op  # 0.2 has scales first
+    if reduce_op is not None and as_alu(reduce_op, "dma_compute") is not AluOp.ADD:
+        raise NKIValueError(
+            "dma_compute currently only supports nl.add as its reduce op!"
+        )
+    target, sources = as_view(dst, "dst"), [as_view(src, "srcs") for src in srcs]
+    _check_scales(sources, scales)
+    _accumulate(target, sources, as_oob(oob_mode), as_name(name))
+
+
+def _check_scales(sources: Sequence[View], scales: Any) -> None:
+    if scales is None:
+        return
+    factors = [as_number(scale, "scales") for scale in scales]
+    if len(factors) != len(sources):
+        raise NKIValueError(
+            "srcs and scales must have the same length, "
+            f"len(srcs)={len(sources)}, len(scales)={len(factors)}"
+        )
+    if any(factor != 1.0 for factor in factors):
+        raise NKINotImplementedError(
+            f"dma_compute with scales other than 1.0 is not supported, got {factors}"
+        )
+
+
+def _accumulate(
+    target: View, sources: Sequence[View], oob: OobMode, name: str | None
+) -> None:
+    trace = session()
+    others = [source for source in sources if not _same_rows(source, target)]
+    if len(sources) - len(others) > 1:
+        raise NKIValueError("dma_compute: `dst` is among `srcs` more than once")
+    if not others:
+        raise NKIValueError("dma_compute needs a source that is not `dst`")
+    adds = len(others) < len(sources) or target.is_indirect
+    for source in others:
+        trace.dma_copy(
+            target, source, rmw_op=AluOp.ADD if adds else None, oob_mode=oob, name=name
+        )
+        adds = True
+
+
+def _same_rows(a: View, b: View) -> bool:
+    """Whether two views name the same elements, rows picked by the same index tile."""
+    left, right = a.layout.gather, b.layout.gather
+    if left is None or right is None:
+        return left is right and a.same_elements(b)
+    return (
+        a.base is b.base
+        and (a.layout.pairs, a.layout.offset) == (b.layout.pairs, b.layout.offset)
+        and left.index.same_elements(right.index)
+    )

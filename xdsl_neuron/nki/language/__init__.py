@@ -1,0 +1,103 @@
+"""
+`nki.language` of the destination-passing generations.
+
+Loops are unrolled while tracing; every `nl` operation is a value for `op=` arguments
+and a function that makes a new tile.
+"""
+
+from typing import Any
+
+from xdsl_neuron.nki.language.creation import (
+    empty_like,
+    full,
+    ndarray,
+    ones,
+    zeros,
+    zeros_like,
+)
+from xdsl_neuron.nki.language.functions import (
+    all,
+    broadcast_to,
+    cos,
+    expand_dims,
+    load,
+    load_transpose2d,
+    matmul,
+    max,
+    mean,
+    min,
+    prod,
+    rms_norm,
+    softmax,
+    store,
+    sum,
+    transpose,
+    var,
+    where,
+)
+from xdsl_neuron.nki.language.grid import (
+    ds,
+    is_hbm,
+    is_on_chip,
+    is_psum,
+    is_sbuf,
+    num_programs,
+    par_dim,
+    program_id,
+    program_ndim,
+)
+from xdsl_neuron.nki.language.names import VALUES, look_up, tile_size
+from xdsl_neuron.nki.language.ranges import (
+    affine_range,
+    sequential_range,
+    static_range,
+)
+
+
+def __getattr__(name: str) -> Any:
+    return look_up("nki.language", name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *VALUES})
+
+
+__all__ = [
+    "affine_range",
+    "all",
+    "broadcast_to",
+    "cos",
+    "ds",
+    "empty_like",
+    "expand_dims",
+    "full",
+    "is_hbm",
+    "is_on_chip",
+    "is_psum",
+    "is_sbuf",
+    "load",
+    "load_transpose2d",
+    "matmul",
+    "max",
+    "mean",
+    "min",
+    "ndarray",
+    "num_programs",
+    "ones",
+    "par_dim",
+    "prod",
+    "program_id",
+    "program_ndim",
+    "rms_norm",
+    "sequential_range",
+    "softmax",
+    "static_range",
+    "store",
+    "sum",
+    "tile_size",
+    "transpose",
+    "var",
+    "where",
+    "zeros",
+    "zeros_like",
+]

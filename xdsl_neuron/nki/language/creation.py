@@ -1,0 +1,87 @@
+"""`nl.ndarray`, `nl.zeros`, `nl.full`, ... for both personalities."""
+
+from typing import Any
+
+from xdsl_neuron.isa import Space
+from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.arguments import as_number, as_view
+from xdsl_neuron.nki.dtype import NAMED
+from xdsl_neuron.nki.enums import REGION_OF
+from xdsl_neuron.nki.language.tensors import fill, make_tensor, request
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKINotImplementedError
+from xdsl_neuron.tracer.views import View
+
+
+@api
+def ndarray(
+    shape: Any,
+    dtype: Any,
+    buffer: Any = None,
+    name: str | None = "",
+    address: Any = None,
+    **hidden: Any,
+) -> View:
+    """A fresh tensor with undefined elements, in SBUF unless `buffer` says otherwise."""
+    if address is not None:
+        raise NKINotImplementedError("ndarray(address=...) is not supported")
+    return make_tensor(request(shape, dtype, buffer, name))
+
+
+@api
+def zeros(
+    shape: Any, dtype: Any, buffer: Any = None, name: str | None = "", **hidden: Any
+) -> View:
+    """
+    A fresh tensor of zeros.
+
+    In the functional generation a PSUM tile of zeros is only an allocation: matmuls
+    accumulate into it, and what nothing writes reads as 0 (DESIGN.md 7b).
+    """
+    wanted = request(shape, dtype, buffer, name)
+    if session().masks_allowed and wanted.region.space is Space.PSUM:
+        return make_tensor(wanted, init=0.0)
+    return fill(make_tensor(wanted), 0.0)
+
+
+@api
+def ones(shape: Any, dtype: Any, buffer: Any = None, name: str | None = "") -> View:
+    """A fresh tensor of ones."""
+    return fill(make_tensor(request(shape, dtype, buffer, name)), 1.0)
+
+
+@api
+def full(
+    shape: Any, fill_value: Any, dtype: Any, buffer: Any = None, name: str | None = ""
+) -> View:
+    """A fresh tensor with every element `fill_value`."""
+    value = as_number(fill_value, "fill_value")
+    return fill(make_tensor(request(shape, dtype, buffer, name)), value)
+
+
+@api
+def empty_like(
+    a: Any, dtype: Any = None, buffer: Any = None, name: str | None = ""
+) -> View:
+    """A fresh tensor with the shape, and unless given the type and region, of `a`."""
+    like = as_view(a, "a")
+    return ndarray(
+        like.shape,
+        dtype or NAMED[like.element_type],
+        buffer or REGION_OF[like.space],
+        name,
+    )
+
+
+@api
+def zeros_like(
+    a: Any, dtype: Any = None, buffer: Any = None, name: str | None = ""
+) -> View:
+    """`empty_like`, filled with zeros."""
+    like = as_view(a, "a")
+    return zeros(
+        like.shape,
+        dtype or NAMED[like.element_type],
+        buffer or REGION_OF[like.space],
+        name,
+    )

@@ -1,0 +1,223 @@
+"""Functions of `nl` on tiles that both personalities have."""
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import AluOp, Engine, Space
+from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.arguments import (
+    as_axes,
+    as_mask,
+    as_operand,
+    as_shape,
+    as_view,
+)
+from xdsl_neuron.nki.dtype import as_dtype
+from xdsl_neuron.nki.elementwise import sine
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
+from xdsl_neuron.tracer.views import View
+
+
+def _kind(dtype: Any) -> DType | None:
+    return None if dtype is None else as_dtype(dtype)
+
+
+@api
+def load(src: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any) -> View:
+    """Loads an HBM tile into SBUF."""
+    source = as_view(src, "src")
+    if source.space is not Space.HBM:
+        raise NKITypeError(f"load reads a tensor in hbm, got {source!r}")
+    return session().load(source, as_mask(mask), _kind(dtype), **hidden)
+
+
+@api
+def store(dst: Any, value: Any, *, mask: Any = None, **hidden: Any) -> None:
+    """Stores a tile or a number into an HBM tensor."""
+    session().store(
+        as_view(dst, "dst"), as_operand(value, "value"), as_mask(mask), **hidden
+    )
+
+
+@api
+def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None) -> View:
+    """Loads a two-dimensional tile with its dimensions swapped, a strided DMA."""
+    source = as_view(src, "src")
+    return session().load(source.permuted((1, 0)), as_mask(mask), _kind(dtype))
+
+
+@api
+def copy(src: Any, *, mask: Any = None, dtype: Any = None) -> View:
+    """Copies a tile on chip."""
+    return session().tensor_copy(
+        as_view(src, "src"), mask=as_mask(mask), dtype=_kind(dtype)
+    )
+
+
+@api
+def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None) -> View:
+    """`x @ y` for tiles; `transpose_x` says that x is given transposed."""
+    trace = session()
+    left = as_view(x, "x")
+    if not transpose_x:
+        left = trace.tensor_copy(trace.transpose(left, engine=Engine.PE))
+    return trace.matmult(left, as_view(y, "y"), mask=as_mask(mask))
+
+
+@api
+def transpose(x: Any, *, dtype: Any = None, mask: Any = None) -> View:
+    """Swaps the two dimensions of a tile (tensor engine)."""
+    return session().transpose(as_view(x, "x"), dtype=_kind(dtype), mask=as_mask(mask))
+
+
+@api
+def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None) -> View:
+    """`x` where `condition` is not 0, else `y`."""
+    return session().select(
+        as_view(condition, "condition"),
+        as_operand(x, "x"),
+        as_operand(y, "y"),
+        as_mask(mask),
+        _kind(dtype),
+    )
+
+
+@api
+def broadcast_to(x: Any, *, shape: Any, dtype: Any = None) -> View:
+    """A tile repeated to `shape`; a repeated partition is a copy."""
+    return session().broadcast(as_view(x, "x"), as_shape(shape))
+
+
+@api
+def expand_dims(x: Any, axis: int) -> View:
+    """A dimension of extent 1."""
+    return as_view(x, "x").with_unit_dim(axis)
+
+
+@api
+def cos(x: Any, *, dtype: Any = None, mask: Any = None) -> View:
+    """cos(x) = sin(x + pi/2)."""
+    return sine(as_view(x, "x"), _kind(dtype), as_mask(mask), 1.5707963267948966)
+
+
+Reduction = Callable[..., View]
+
+
+def _reduction(name: str, op: AluOp) -> Reduction:
+    def reduce(
+        x: Any,
+        axis: Any,
+        *,
+        dtype: Any = None,
+        mask: Any = None,
+        keepdims: bool = False,
+    ) -> View:
+        return session().tensorreduce(
+            op, as_view(x, "x"), as_axes(axis), as_mask(mask), _kind(dtype),
+            keepdims=keepdims,
+        )
+
+    reduce.__name__ = reduce.__qualname__ = name
+    reduce.__doc__ = f"Folds the free dimensions `axis` with {op}."
+    return api(reduce)
+
+
+sum = _reduction("sum", AluOp.ADD)
+prod = _reduction("prod", AluOp.MULT)
+max = _reduction("max", AluOp.MAX)
+min = _reduction("min", AluOp.MIN)
+
+
+@api
+def all(x: Any, axis: Any, *, dtype: Any = bool, mask: Any = None) -> View:
+    """1 where all elements are not 0."""
+    return session().tensorreduce(
+        AluOp.LOGICAL_AND, as_view(x, "x"), as_axes(axis), as_mask(mask), _kind(dtype)
+    )
+
+
+@api
+def mean(
+    x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False
+) -> View:
+    """The sum over the free dimensions `axis` divided by their number."""
+    trace, tile = session(), as_view(x, "x")
+    axes = as_axes(axis)
+    count = 1
+    for a in axes:
+        count *= tile.shape[a]
+    total = trace.tensorreduce(
+        AluOp.ADD, tile, axes, as_mask(mask), DType.FLOAT32, keepdims=keepdims
+    )
+    return trace.tensorscalar(
+        total, AluOp.MULT, 1.0 / count, dtype=_kind(dtype) or tile.element_type
+    )
+
+
+@api
+def var(
+    x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False
+) -> View:
+    """The mean of the squared distance to the mean (penguin.md 7.1)."""
+    trace, tile, axes = session(), as_view(x, "x"), as_axes(axis)
+    centre = mean(tile, axes, dtype=DType.FLOAT32, mask=mask, keepdims=True)
+    distance = trace.tensortensor(
+        AluOp.SUBTRACT, tile, centre, as_mask(mask), DType.FLOAT32
+    )
+    square = trace.tensortensor(AluOp.MULT, distance, distance, as_mask(mask))
+    return mean(
+        square, axes, dtype=_kind(dtype) or tile.element_type, mask=mask,
+        keepdims=keepdims,
+    )
+
+
+@api
+def softmax(
+    x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, mask: Any = None
+) -> View:
+    """exp(x - max) / sum, along one or more free dimensions (penguin.md 7.1)."""
+    from xdsl_neuron.isa import ActivationFunction
+
+    trace, tile, axes, clip = session(), as_view(x, "x"), as_axes(axis), as_mask(mask)
+    kind = _kind(compute_dtype) or DType.FLOAT32
+    top = trace.tensorreduce(AluOp.MAX, tile, axes, clip, kind, keepdims=True)
+    low = trace.tensortensor(AluOp.SUBTRACT, tile, top, clip, kind)
+    power = trace.activation(ActivationFunction.EXP, low, mask=clip)
+    total = trace.tensorreduce(AluOp.ADD, power, axes, clip, kind, keepdims=True)
+    return trace.tensortensor(
+        AluOp.MULT, power, trace.reciprocal(total), clip,
+        _kind(dtype) or tile.element_type,
+    )
+
+
+@api
+def rms_norm(
+    x: Any,
+    w: Any,
+    axis: Any,
+    n: int,
+    epsilon: float = 1e-6,
+    *,
+    dtype: Any = None,
+    compute_dtype: Any = None,
+    mask: Any = None,
+) -> View:
+    """x / sqrt(sum(x^2) / n + epsilon) * w (penguin.md 7.1)."""
+    from xdsl_neuron.isa import ActivationFunction
+
+    trace, tile, clip = session(), as_view(x, "x"), as_mask(mask)
+    kind = _kind(compute_dtype) or DType.FLOAT32
+    if n <= 0:
+        raise NKIValueError(f"rms_norm: n must be positive, got {n}")
+    square = trace.tensortensor(AluOp.MULT, tile, tile, clip, kind)
+    total = trace.tensorreduce(AluOp.ADD, square, as_axes(axis), clip, keepdims=True)
+    mean_square = trace.tensorscalar(
+        total, AluOp.MULT, 1.0 / n, op1=AluOp.ADD, scalar1=epsilon
+    )
+    root = trace.activation(ActivationFunction.RSQRT, mean_square)
+    normal = trace.tensortensor(AluOp.MULT, tile, root, clip, kind)
+    return trace.tensortensor(
+        AluOp.MULT, normal, as_view(w, "w"), clip, _kind(dtype) or tile.element_type
+    )

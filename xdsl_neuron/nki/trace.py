@@ -1,0 +1,134 @@
+"""What a trace knows beyond the builder: the launch grid, and what waits to be emitted."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Operation
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.arch import Arch
+from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import Space
+from xdsl_neuron.tracer.codegen import NeuronCodegen
+from xdsl_neuron.tracer.context import current
+from xdsl_neuron.tracer.errors import NKIRuntimeError, NKISyntaxError
+from xdsl_neuron.tracer.index import Expr
+from xdsl_neuron.tracer.state import Dep
+from xdsl_neuron.tracer.views import Buffer, View
+
+
+class Pending(Protocol):
+    """A result that is emitted only when it is clear where it goes."""
+
+    def materialise(self) -> None:
+        """Emit it into a tile of its own."""
+        ...
+
+
+class KernelTrace(NeuronCodegen):
+    """
+    A trace of one kernel for one launch grid.
+
+    `program` holds the index along each axis of the grid: an integer, or the loop
+    index of a rolled `spmd` loop.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arguments: Sequence[tuple[str, TensorType]],
+        arch: Arch,
+        masks_allowed: bool,
+        view: type[View],
+        grid: tuple[int, ...],
+    ) -> None:
+        super().__init__(name, arguments, arch, masks_allowed, view)
+        self.grid = grid
+        self.program: list[Expr] = [0] * len(grid)
+        self.pending: Pending | None = None
+        self.broken_loop: FileLineColLoc | None = None
+        self._shared: list[Buffer] = []
+        self._shared_made = 0
+        self._outermost: Operation | None = None
+
+    def insert(
+        self,
+        inst: Operation,
+        name: str | None = None,
+        deps: Sequence[Dep] = (),
+        mask: Sequence[Affine] = (),
+        *,
+        location: FileLineColLoc | None = None,
+        before: Operation | None = None,
+    ) -> str:
+        """The append point; what was put off comes first."""
+        if self.pending is not None or self.broken_loop is not None:
+            self.settle()
+        return super().insert(
+            inst, name, deps, mask, location=location, before=before
+        )
+
+    def settle(self) -> None:
+        """Emits what was put off; refuses to go on after a loop was left early."""
+        if self.broken_loop is not None:
+            raise NKISyntaxError(
+                "break, return or an exception left the body of an affine_range or "
+                "sequential_range, which is traced once for all iterations; use "
+                "static_range or range, or a mask",
+                self.broken_loop,
+            )
+        pending, self.pending = self.pending, None
+        if pending is not None:
+            pending.materialise()
+
+    # -- the launch grid -----------------------------------------------------------
+
+    def start_program(self, program: Sequence[Expr]) -> None:
+        """The body that follows is this instance of the kernel."""
+        self.program = list(program)
+        self._shared_made = 0
+
+    def enter_grid_loop(self, operation: Operation) -> None:
+        """Records the outermost `spmd` loop; shared tensors stand in front of it."""
+        if self._outermost is None:
+            self._outermost = operation
+
+    @property
+    def at_top(self) -> bool:
+        """Whether no loop but those of the launch grid is open."""
+        return all(loop.grid for loop in self.loops if loop.open)
+
+    def shared_tensor(
+        self, shape: Sequence[int], dtype: DType, name: str | None
+    ) -> Buffer:
+        """
+        An HBM tensor that all programs of the grid share.
+
+        Programs make them in the same order: the n-th of each is one tensor.
+        """
+        at = self._shared_made
+        self._shared_made += 1
+        if at < len(self._shared):
+            found = self._shared[at]
+            if (found.type.shape, found.type.dtype) != (tuple(shape), dtype):
+                raise NKISyntaxError(
+                    f"shared tensor {at} of a program of the launch grid is "
+                    f"{tuple(shape)} {dtype.nki_name}, but {found.type} in the first one"
+                )
+            return found
+        buffer = self.create_tensor(
+            shape, dtype, Space.HBM, name, before=self._outermost
+        )
+        buffer.output = True
+        self._shared.append(buffer)
+        return buffer
+
+
+def session() -> KernelTrace:
+    """The running trace of a kernel; refused outside of one."""
+    found = current()
+    if not isinstance(found, KernelTrace):
+        raise NKIRuntimeError("the running trace is not one of a kernel language")
+    return found

@@ -1,0 +1,120 @@
+"""
+Walking a function as it executes, for questions about what has been written.
+
+Only operations that touch tracked tensors are visited. A loop whose iterations touch
+the same elements is walked twice: afterwards nothing changes any more.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions.matrix import Matmul
+from xdsl_neuron.dialects.instructions.reduction import TensorReduce
+from xdsl_neuron.dialects.neuron import Access
+from xdsl_neuron.dialects.structure import For
+from xdsl_neuron.mask import boxes, clip
+from xdsl_neuron.passes.masking import Frame
+
+MAX_VISITS = 50_000
+"""Visits beyond which a walk gives up; a visit takes some 20 microseconds."""
+
+
+class TooManyIterations(Exception):
+    """The walk has given up."""
+
+
+Visit: TypeAlias = Callable[[Operation], None]
+
+
+@dataclass
+class Execution:
+    """
+    One walk: `visit` is called for each relevant operation in execution order.
+
+    `numbers` holds the loop indices of the moment.
+    """
+
+    tracked: set[SSAValue]
+    visit: Visit
+    numbers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    _relevant: dict[Block, list[Operation]] = field(
+        default_factory=dict[Block, list[Operation]]
+    )
+    _varying: set[SSAValue] = field(default_factory=set[SSAValue])
+    _frames: dict[Instruction, Frame] = field(default_factory=dict[Instruction, Frame])
+    _visits: int = 0
+
+    def run(self, block: Block) -> None:
+        """Walks a function's body; `TooManyIterations` where that takes too long."""
+        self._find(block)
+        self._block(block)
+
+    def _find(self, block: Block) -> bool:
+        """Whether a block has relevant operations, which are listed."""
+        found: list[Operation] = []
+        for operation in block.ops:
+            if isinstance(operation, For):
+                if self._find(operation.body.block):
+                    found.append(operation)
+            elif any(result in self.tracked for result in operation.results):
+                found.append(operation)
+            elif any(value in self.tracked for value in operation.operands):
+                found.append(operation)
+                self._note_indices(operation)
+        self._relevant[block] = found
+        return bool(found)
+
+    def _note_indices(self, operation: Operation) -> None:
+        """The loops whose index decides which tracked elements are touched."""
+        if not isinstance(operation, Instruction):
+            return
+        positions = set[int]().union(*(p.positions for p in operation.masks()))
+        for operand in operation.data().values():
+            if operand.value in self.tracked:
+                positions |= operand.access.positions
+        indices = operation.loop_indices()
+        self._varying.update(indices[position] for position in positions)
+
+    def _block(self, block: Block) -> None:
+        for operation in self._relevant[block]:
+            if not isinstance(operation, For):
+                self._visits += 1
+                if self._visits > MAX_VISITS:
+                    raise TooManyIterations
+                self.visit(operation)
+                continue
+            values = operation.static_range()
+            for value in values if operation.index in self._varying else values[:2]:
+                self.numbers[operation.index] = value
+                self._block(operation.body.block)
+
+    def accesses(self, instruction: Instruction, name: str) -> Sequence[Access]:
+        """
+        The constant accesses of an operand now: none, one, or one for each box.
+
+        A matmul or reduction works on all of its box, whatever else its mask says.
+        """
+        frame = self._frames.get(instruction)
+        if frame is None:
+            frame = self._frames[instruction] = Frame.of(instruction)
+        indices = [self.numbers.get(value, 0) for value in instruction.loop_indices()]
+        place = instruction.layout().names.index(name)
+        operand = frame.operands[place]
+        assert operand is not None
+        masks = instruction.masks()
+        if not masks:
+            return (operand.access.bound(indices),)
+        box = clip(masks, frame.lanes, indices)
+        if box is None:
+            return ()
+        whole = isinstance(instruction, Matmul | TensorReduce)
+        parts = (box,) if whole else boxes(box)
+        found = [frame.cut(each.ranges)[place] for each in parts]
+        return [
+            (operand.access if access is None else access).bound(indices)
+            for access in found
+        ]

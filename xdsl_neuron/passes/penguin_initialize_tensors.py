@@ -1,0 +1,365 @@
+"""`penguin-initialize-tensors`: the initial value of what nothing writes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import gcd, prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.diagnostics import DiagnosticError
+from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instructions.dma import (
+    Copy,
+    IndirectAccumulate,
+    IndirectInstruction,
+    Save,
+)
+from xdsl_neuron.dialects.instructions.elementwise import TensorCopyPredicated
+from xdsl_neuron.dialects.instructions.matrix import Matmul
+from xdsl_neuron.dialects.neuron import (
+    Access,
+    AluOpAttr,
+    ImmediateAttr,
+    PredicatesAttr,
+    TensorType,
+)
+from xdsl_neuron.dialects.structure import For
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import AluOp, MatmulAccumulate, Space
+from xdsl_neuron.passes.cells import accesses_of, cells_of
+from xdsl_neuron.passes.executions import Execution, TooManyIterations
+from xdsl_neuron.passes.rebuild import located, operations_of
+
+MAX_CELLS = 1 << 23
+"""Elements of a tensor up to which is followed what has been written of it."""
+
+_TILE_COLUMNS = 2048
+"""Columns of the tile an HBM tensor is filled from."""
+
+
+@dataclass(frozen=True)
+class PenguinInitializeTensors(ModulePass):
+    """
+    Makes the `init` of an allocation a memset, where an element is read unwritten.
+
+    The memset stands behind the allocation; in a loop it has a predicate where only the
+    last or first iterations need it. A tensor that is written before it is read gets
+    none, as does a PSUM tile that matmuls overwrite while it is fresh. A tensor in HBM
+    is filled by DMA from a tile.
+
+    Precondition: `penguin-lower-predicates`, else a mask that is no box counts by its
+    rows.
+    Postcondition: no allocation has an `init`.
+    """
+
+    name = "penguin-initialize-tensors"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Initialises the allocations of every function, all of them or none."""
+        changes = [
+            change
+            for function in operations_of(op, penguin.FuncOp)
+            for change in _changes(function)
+        ]
+        for allocation, new in changes:
+            block = allocation.parent
+            assert block is not None
+            for operation in reversed(new):
+                block.insert_op_after(located(operation, allocation), allocation)
+            del allocation.properties["init"]
+
+
+def _changes(
+    function: penguin.FuncOp,
+) -> list[tuple[penguin.AllocOp, list[Operation]]]:
+    """What goes behind each allocation that has an initial value."""
+    allocations = [
+        op for op in operations_of(function, penguin.AllocOp) if op.init is not None
+    ]
+    if not allocations:
+        return []
+    followed = [op for op in allocations if op.tensor.data.size <= MAX_CELLS]
+    coverage = _Coverage.of(function, followed)
+    return [(op, _initialised(op, coverage.gaps.get(op))) for op in allocations]
+
+
+@dataclass
+class _Gaps:
+    """What is read unwritten of an allocation, and when."""
+
+    executed: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
+    needed: set[tuple[int, ...]] = field(default_factory=set[tuple[int, ...]])
+    missing: int = 0
+    """The cells read unwritten, in any iteration."""
+    unit: int = 1
+    matmuls: bool = False
+    """Whether a matmul asks if the tile is fresh."""
+
+
+class _Coverage:
+    """Follows what has been written of the allocations, as the function executes."""
+
+    def __init__(self, allocations: Sequence[penguin.AllocOp]) -> None:
+        self.gaps = {op: _Gaps() for op in allocations}
+        self.owners = {op.results[0]: op for op in allocations}
+        self.loops = {op: _loops_around(op) for op in allocations}
+        self.written: dict[SSAValue, int] = {}
+        self.now: dict[SSAValue, tuple[int, ...]] = {}
+
+    @staticmethod
+    def of(
+        function: penguin.FuncOp, allocations: Sequence[penguin.AllocOp]
+    ) -> "_Coverage":
+        """The coverage of a whole function; nothing is known where it takes too long."""
+        coverage = _Coverage(allocations)
+        coverage._find_units(function)
+        execution = Execution(
+            set(coverage.owners), lambda operation: coverage.visit(execution, operation)
+        )
+        try:
+            execution.run(function.body.block)
+        except TooManyIterations:
+            for allocation, gaps in coverage.gaps.items():
+                gaps.executed = gaps.needed = {()}
+                size = allocation.tensor.data.size * allocation.tensor.dtype.bytes
+                gaps.missing = 0 if gaps.matmuls else (1 << size // gaps.unit) - 1
+        return coverage
+
+    def _find_units(self, function: penguin.FuncOp) -> None:
+        units = dict.fromkeys(self.owners, 0)
+        for operation in operations_of(function, Instruction):
+            if units.keys().isdisjoint(operation.operands):
+                continue
+            for operand in operation.data().values():
+                owner = self.owners.get(operand.value)
+                if owner is None:
+                    continue
+                size = operand.dtype.bytes
+                units[operand.value] = gcd(units[operand.value], size)
+                self.gaps[owner].matmuls |= (
+                    _is_open_matmul(operation) and operand.name == "dst"
+                )
+        for value, owner in self.owners.items():
+            self.gaps[owner].unit = units[value] or owner.tensor.dtype.bytes
+
+    def visit(self, execution: Execution, operation: Operation) -> None:
+        """One operation that allocates or uses a followed tensor."""
+        if isinstance(operation, penguin.AllocOp):
+            value = operation.results[0]
+            self.written[value] = 0
+            loops = self.loops[operation]
+            self.now[value] = tuple(execution.numbers[loop.index] for loop in loops)
+            self.gaps[operation].executed.add(self.now[value])
+            return
+        if not isinstance(operation, Instruction):
+            for value in operation.operands:
+                if value in self.owners:
+                    self._read(value, self._all(value))
+            return
+        data = operation.data()
+        used = [o for o in data.values() if o.value in self.owners]
+        for operand in used:
+            if _reads(operation, operand.name):
+                self._read(operand.value, self._touched(execution, operation, operand))
+        for operand in used:
+            if _writes(operation, operand.name):
+                touched = self._touched(execution, operation, operand)
+                self.written[operand.value] |= touched
+
+    def _touched(
+        self, execution: Execution, operation: Instruction, operand: Operand
+    ) -> int:
+        if isinstance(operation, IndirectInstruction):
+            if operand.name == operation.INDEXED:
+                return self._all(operand.value)
+        pitch = operand.type.data.bytes_per_partition
+        unit = self.gaps[self.owners[operand.value]].unit
+        found = 0
+        for access in execution.accesses(operation, operand.name):
+            found |= cells_of(access, pitch, operand.dtype.bytes, unit)
+        return found
+
+    def _all(self, value: SSAValue) -> int:
+        owner = self.owners[value]
+        spec = owner.tensor.data
+        return (1 << spec.size * spec.dtype.bytes // self.gaps[owner].unit) - 1
+
+    def _read(self, value: SSAValue, touched: int) -> None:
+        missing = touched & ~self.written[value]
+        if missing:
+            gaps = self.gaps[self.owners[value]]
+            gaps.missing |= missing
+            gaps.needed.add(self.now[value])
+
+
+def _is_open_matmul(operation: Instruction) -> bool:
+    return (
+        isinstance(operation, Matmul)
+        and operation.accumulate_if is None
+        and operation.accumulate.data is MatmulAccumulate.AUTO
+    )
+
+
+def _reads(operation: Instruction, name: str) -> bool:
+    """Whether what an operand held before matters."""
+    if name in operation.INS:
+        return True
+    if isinstance(operation, Matmul):
+        return not _is_open_matmul(operation) and (
+            operation.accumulate_if is not None
+            or operation.accumulate.data is MatmulAccumulate.ACCUMULATE
+        )
+    if isinstance(operation, Save | Copy):
+        op = operation.rmw_op
+        return isinstance(op, AluOpAttr) and op.data is not AluOp.BYPASS
+    return isinstance(operation, TensorCopyPredicated | IndirectAccumulate)
+
+
+def _writes(operation: Instruction, name: str) -> bool:
+    """Whether an operand holds something afterwards, whatever the data are."""
+    if name not in operation.OUTS:
+        return False
+    return not isinstance(operation, TensorCopyPredicated | IndirectInstruction)
+
+
+def _loops_around(operation: Operation) -> list[For]:
+    """The loops around an operation, outermost first."""
+    found: list[For] = []
+    parent = operation.parent_op()
+    while parent is not None and not isinstance(parent, penguin.FuncOp):
+        if isinstance(parent, For):
+            found.append(parent)
+        parent = parent.parent_op()
+    return found[::-1]
+
+
+def _initialised(allocation: penguin.AllocOp, gaps: _Gaps | None) -> list[Operation]:
+    """The operations that give an allocation its initial value, where it needs one."""
+    value = _value(allocation)
+    if allocation.tensor.space is Space.HBM:
+        return [] if gaps and not gaps.needed else _filled_from_tile(allocation, value)
+    if gaps is None:
+        return [_memset(allocation, value, None)]
+    if not gaps.missing:
+        return []
+    if gaps.matmuls:
+        return [
+            _memset(allocation, value, access)
+            for access in _missing_accesses(allocation, gaps)
+        ]
+    return [_memset(allocation, value, None, *_condition(allocation, gaps))]
+
+
+def _value(allocation: penguin.AllocOp) -> ImmediateAttr:
+    """The initial value as an immediate of the tensor's type."""
+    assert allocation.init is not None
+    value, dtype = allocation.init.value, allocation.tensor.dtype
+    if dtype.is_packed and value:
+        raise DiagnosticError(
+            allocation,
+            f"fills packed {dtype.nki_name} with {value}, only 0 is possible",
+        )
+    # Beyond 2^24 an integer and its fp32 are not the same.
+    exact = isinstance(value, float) and value.is_integer() and abs(value) < 1 << 24
+    if dtype.is_integer and exact:
+        return ImmediateAttr.of(int(value))
+    return allocation.init
+
+
+def _memset(
+    allocation: penguin.AllocOp,
+    value: ImmediateAttr,
+    access: Access | None,
+    predicate: PredicatesAttr | None = None,
+    indices: Sequence[SSAValue] = (),
+) -> Operation:
+    properties: dict[str, Attribute] = {"value": value}
+    if predicate is not None:
+        properties["predicates"] = predicate
+    tensor = allocation.results[0]
+    return penguin.MemsetOp.make((tensor,), properties, (access,), indices)
+
+
+def _missing_accesses(allocation: penguin.AllocOp, gaps: _Gaps) -> list[Access]:
+    spec = allocation.tensor.data
+    pitch = spec.bytes_per_partition // gaps.unit
+    scale = spec.dtype.bytes // gaps.unit
+    found = accesses_of(gaps.missing, pitch, spec.shape[0], scale)
+    if found is None:
+        raise DiagnosticError(
+            allocation, "is read in parts of elements; use one type for a tile"
+        )
+    return list(found)
+
+
+def _condition(
+    allocation: penguin.AllocOp, gaps: _Gaps
+) -> tuple[PredicatesAttr | None, Sequence[SSAValue]]:
+    """When the memset is needed, where that is all iterations from or up to one."""
+    if gaps.needed == gaps.executed:
+        return None, ()
+    for place, loop in enumerate(_loops_around(allocation)):
+        values = {at[place] for at in gaps.needed}
+        first, last = min(values), max(values)
+        tests: tuple[tuple[Callable[[int], bool], Affine], ...] = (
+            (lambda value, first=first: value >= first, Affine.index(0) - first),
+            (lambda value, last=last: value <= last, last - Affine.index(0)),
+        )
+        for holds, predicate in tests:
+            if gaps.needed == {at for at in gaps.executed if holds(at[place])}:
+                return PredicatesAttr((predicate,)), (loop.index,)
+    return None, ()
+
+
+def _filled_from_tile(
+    allocation: penguin.AllocOp, value: ImmediateAttr
+) -> list[Operation]:
+    """
+    DMAs from a tile of the value into a tensor in HBM.
+
+    Seen as rows for the 128 partitions, each a repetition of the tile's columns, and
+    what is left over.
+    """
+    spec = allocation.tensor.data
+    per_partition, rest = divmod(spec.size, 128)
+    columns = _divisor(per_partition, _TILE_COLUMNS)
+    kind = TensorType.of((128, columns), spec.dtype, Space.SBUF)
+    tile = penguin.AllocOp.make(kind, "fill")
+    fill = tile.results[0]
+    new: list[Operation] = [tile, penguin.MemsetOp.make((fill,), {"value": value})]
+    zero = Affine(0)
+    if per_partition:
+        repeats = per_partition // columns
+        dst = ((per_partition, 128), (columns, repeats), (1, columns))
+        src = ((1, 128), (0, repeats), (1, columns))
+        new.append(
+            penguin.DMACopyOp.make(
+                (allocation.results[0], fill),
+                {},
+                (Access(zero, dst), Access(zero, src, zero)),
+            )
+        )
+    if rest:
+        new.append(
+            penguin.DMACopyOp.make(
+                (allocation.results[0], fill),
+                {},
+                (
+                    Access(Affine(per_partition * 128), ((1, rest), (1, 1))),
+                    Access(zero, ((1, rest), (1, 1)), zero),
+                ),
+            )
+        )
+    return new
+
+
+def _divisor(number: int, most: int) -> int:
+    """The largest divisor of a number that is not above `most`; 1 for 0."""
+    if number <= most:
+        return max(number, 1)
+    return max(d for d in range(1, most + 1) if number % d == 0)

@@ -1,0 +1,419 @@
+"""`penguin-lower-predicates`: masks of compute instructions that are no boxes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from xdsl_neuron.affine import Affine, Atom, FloorDiv, Index, Lane, Mod
+from xdsl_neuron.diagnostics import DiagnosticError
+from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.instruction import Operand, target_of
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.neuron import (
+    Access,
+    AffineAttr,
+    AluOpAttr,
+    EngineAttr,
+    ImmediateAttr,
+    PredicatesAttr,
+    TensorType,
+    whole,
+)
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import AluOp, Engine, Space
+from xdsl_neuron.passes.rebuild import operations_of, replace_with, with_operands
+
+IDENTITIES = {
+    AluOp.ADD: 0.0,
+    AluOp.MULT: 1.0,
+    AluOp.MAX: float("-inf"),
+    AluOp.MIN: float("inf"),
+    AluOp.ABS_MAX: 0.0,
+    AluOp.LOGICAL_AND: 1.0,
+    AluOp.LOGICAL_OR: 0.0,
+    AluOp.BITWISE_AND: -1,
+    AluOp.BITWISE_OR: 0,
+    AluOp.BITWISE_XOR: 0,
+}
+"""What a reduction reads in left-out places (DESIGN.md 7b)."""
+
+
+@dataclass(frozen=True)
+class PenguinLowerPredicates(ModulePass):
+    """
+    A mask that is no box in some iteration becomes a mask tile (penguin.md 6.4).
+
+    The tile holds each predicate's value, compared with 0; several are joined by
+    logical_and. An elementwise instruction writes a scratch tile, which is copied under
+    the mask; a reduction or matmul reads a scratch tile with its identity in the
+    left-out places. Predicates that stay boxes remain as they are on all of them. DMA
+    instructions keep their masks.
+
+    Precondition: none.
+    Postcondition: the masks of compute instructions are boxes in every iteration.
+    """
+
+    name = "penguin-lower-predicates"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Lowers every instruction that needs it, all of them or none."""
+        lowered = [
+            (instruction, _Lowering(instruction, boxes, residual).run())
+            for instruction in operations_of(op, ComputeInstruction)
+            if instruction.predicates is not None
+            for boxes, residual in [_classified(instruction)]
+            if residual
+        ]
+        for instruction, new in lowered:
+            replace_with(instruction, new)
+
+
+def _classified(
+    instruction: ComputeInstruction,
+) -> tuple[list[Affine], list[Affine]]:
+    """The predicates that are boxes in every iteration, and the others."""
+    boxes: list[Affine] = []
+    residual: list[Affine] = []
+    for predicate in instruction.masks():
+        is_box = _is_box(predicate) and not _starts_badly(instruction, predicate)
+        (boxes if is_box else residual).append(predicate)
+    return boxes, residual
+
+
+def _is_box(predicate: Affine) -> bool:
+    """Whether it bounds at most one lane, whatever the loop indices are."""
+    atoms = [atom for atom, _ in predicate.terms if _has_lanes(atom)]
+    return not atoms or (len(atoms) == 1 and isinstance(atoms[0], Lane))
+
+
+def _has_lanes(atom: Atom) -> bool:
+    match atom:
+        case Lane():
+            return True
+        case FloorDiv(operand, _) | Mod(operand, _):
+            return bool(operand.lanes)
+        case Index():
+            return False
+
+
+def _starts_badly(instruction: ComputeInstruction, predicate: Affine) -> bool:
+    """
+    Whether an elementwise box may begin at a partition no access can begin at.
+
+    A box of a reduction or matmul is left to the verifier: its shape decides its bits.
+    """
+    arch = target_of(instruction)
+    coefficient = predicate.coefficient(Lane(0))
+    if arch is None or coefficient <= 0 or isinstance(instruction, _KEEP_BOXES):
+        return False
+    if predicate.positions:
+        return True
+    low = -((predicate.constant) // coefficient)
+    for operand in instruction.data().values():
+        start = operand.access.partition
+        if low <= 0 or start is None or low >= operand.partitions:
+            continue
+        if not start.is_constant:
+            return True
+        first = start.constant + operand.access.pairs[0][0] * low
+        if arch.partition_start_error(first, operand.partitions - low):
+            return True
+    return False
+
+
+_KEEP_BOXES = (penguin.MatMulOp, penguin.TensorReduceOp, penguin.TransposeOp)
+
+
+@dataclass
+class _Lowering:
+    """The lowering of one instruction; `new` is what takes its place."""
+
+    instruction: ComputeInstruction
+    boxes: Sequence[Affine]
+    residual: Sequence[Affine]
+    new: list[Operation] = field(default_factory=list[Operation])
+
+    def run(self) -> list[Operation]:
+        """The new operations, in order."""
+        match self.instruction:
+            case penguin.MatMulOp():
+                self._matmul(self.instruction)
+            case penguin.TensorReduceOp():
+                self._reduction(self.instruction)
+            case penguin.MemsetOp() if not self._dst().dtype.is_packed:
+                self._predicated_copy(self._mask(), imm=self.instruction.value)
+            case penguin.TransposeOp():
+                raise DiagnosticError(
+                    self.instruction,
+                    "is masked by more than a box; transpose without a mask, then copy "
+                    "under it",
+                )
+            case _:
+                self._elementwise()
+        return self.new
+
+    def _dst(self) -> Operand:
+        return self.instruction.data()["dst"]
+
+    def _mask(self) -> SSAValue:
+        return self._mask_tile(self._dst().shape, self.residual, self.boxes)
+
+    def _elementwise(self) -> None:
+        """Compute into a scratch tile, copy it under the mask."""
+        instruction, dst = self.instruction, self._dst()
+        mask = self._mask()
+        scratch = self._alloc(dst.shape, dst.dtype, "scratch")
+        if isinstance(instruction, penguin.TensorCopyPredicatedOp):
+            self._copy(scratch, dst, self.boxes)
+        computed = with_operands(
+            instruction,
+            {"dst": (scratch, None)},
+            {"predicates": _where(self.boxes), "inst_name": None},
+        )
+        if isinstance(computed, penguin.TensorTensorOp) and isinstance(
+            instruction, penguin.TensorTensorOp
+        ):
+            # Integers that met PSUM went through fp32; in SBUF they would not.
+            if computed.native_int32 and not instruction.native_int32:
+                computed.properties["engine"] = EngineAttr(Engine.DVE)
+        self.new.append(computed)
+        self._predicated_copy(mask, src=scratch)
+
+    def _predicated_copy(
+        self,
+        mask: SSAValue,
+        src: SSAValue | None = None,
+        imm: ImmediateAttr | None = None,
+    ) -> None:
+        """The copy into the destination; it takes the instruction's name and edges."""
+        instruction, dst = self.instruction, self._dst()
+        properties: dict[str, Attribute] = {
+            name: value
+            for name, value in instruction.properties.items()
+            if name in ("inst_name", "after")
+        }
+        if imm is not None:
+            properties["imm"] = imm
+        copy = self._emit(
+            penguin.TensorCopyPredicatedOp,
+            (dst.value, mask, src),
+            properties,
+            (_given(dst), None, None),
+            self.boxes,
+        )
+        copy.attributes.update(instruction.attributes)
+
+    def _reduction(self, instruction: penguin.TensorReduceOp) -> None:
+        """Reduce a copy of the source with the identity in the left-out places."""
+        src, op = instruction.data()["src"], instruction.op.data
+        # The identity may be no value of the source's type.
+        dtype = src.dtype if op.is_bitvec else DType.FLOAT32
+        identity = IDENTITIES[op]
+        if identity == -1 and not dtype.is_signed:
+            identity = (1 << 8 * dtype.bytes) - 1
+        mask = self._mask_tile(src.shape, self.residual, self.boxes)
+        scratch = self._filled(src, dtype, mask, self.boxes, identity)
+        self._on_scratch({"src": (scratch, None)}, src.shape)
+
+    def _matmul(self, instruction: penguin.MatMulOp) -> None:
+        """Multiply copies of the masked operands with 0 in the left-out places."""
+        data = instruction.data()
+        dims = instruction.lane_dims(data)
+        replaced: dict[str, tuple[SSAValue, Access | None]] = {}
+        covered: set[Affine] = set()
+        for name in ("stationary", "moving"):
+            lanes, operand = dims[name], data[name]
+            own = [p for p in self.residual if p.lanes <= set(lanes)]
+            if not own:
+                continue
+            covered.update(own)
+            boxes = [p for p in self.boxes if p.lanes <= set(lanes)]
+            own, boxes = _renumbered(own, lanes), _renumbered(boxes, lanes)
+            mask = self._mask_tile(operand.shape, own, boxes)
+            scratch = self._filled(operand, operand.dtype, mask, boxes, 0)
+            replaced[name] = (scratch, None)
+        for predicate in self.residual:
+            if predicate not in covered:
+                raise DiagnosticError(
+                    instruction,
+                    f"mask '{predicate} >= 0' couples the stationary and the moving "
+                    "operand; mask one operand, or copy the result under the mask",
+                )
+        self._on_scratch(replaced, instruction.lane_shape(data))
+
+    def _on_scratch(
+        self,
+        operands: dict[str, tuple[SSAValue, Access | None]],
+        lanes: Sequence[int],
+    ) -> None:
+        """The instruction on its filled operands, where its mask can hold at all."""
+        can_hold = _can_hold(self.residual, self.boxes, lanes)
+        where = _where([*self.boxes, *can_hold])
+        new = with_operands(self.instruction, operands, {"predicates": where})
+        self.new.append(new)
+
+    def _filled(
+        self,
+        operand: Operand,
+        dtype: DType,
+        mask: SSAValue,
+        boxes: Sequence[Affine],
+        identity: float,
+    ) -> SSAValue:
+        """A copy of an operand that holds `identity` where the mask does not hold."""
+        scratch = self._alloc(operand.shape, dtype, "scratch")
+        self._copy(scratch, operand, boxes)
+        self._emit(
+            penguin.TensorCopyPredicatedOp,
+            (scratch, mask, None),
+            {"imm": ImmediateAttr.of(identity), "reverse": UnitAttr()},
+            (),
+            boxes,
+        )
+        return scratch
+
+    def _copy(self, dst: SSAValue, src: Operand, boxes: Sequence[Affine]) -> None:
+        self._emit(
+            penguin.TensorCopyOp, (dst, src.value), {}, (None, _given(src)), boxes
+        )
+
+    def _mask_tile(
+        self,
+        shape: tuple[int, ...],
+        residual: Sequence[Affine],
+        boxes: Sequence[Affine],
+    ) -> SSAValue:
+        """An int32 tile that is 1 where all predicates hold, within the boxes."""
+        tiles: list[SSAValue] = []
+        for predicate in residual:
+            tile = self._alloc(shape, DType.INT32, "mask")
+            value: dict[str, Attribute] = {"value": AffineAttr(predicate)}
+            self._emit(penguin.IndexValueOp, (tile,), value, (), boxes)
+            compare: dict[str, Attribute] = {
+                "op0": AluOpAttr(AluOp.IS_GE),
+                "imm0": ImmediateAttr.of(0),
+            }
+            operands = (tile, tile, None, None)
+            self._emit(penguin.TensorScalarPtrOp, operands, compare, (), boxes)
+            tiles.append(tile)
+        for tile in tiles[1:]:
+            join: dict[str, Attribute] = {"op": AluOpAttr(AluOp.LOGICAL_AND)}
+            operands = (tiles[0], tiles[0], tile)
+            self._emit(penguin.TensorTensorOp, operands, join, (), boxes)
+        return tiles[0]
+
+    def _alloc(self, shape: tuple[int, ...], dtype: DType, hint: str) -> SSAValue:
+        operation = penguin.AllocOp.make(TensorType.of(shape, dtype, Space.SBUF), hint)
+        self.new.append(operation)
+        return operation.results[0]
+
+    def _emit(
+        self,
+        kind: type[ComputeInstruction],
+        operands: Sequence[SSAValue | None],
+        properties: dict[str, Attribute],
+        accesses: Sequence[Access | None],
+        boxes: Sequence[Affine],
+    ) -> ComputeInstruction:
+        where = _where(boxes)
+        if where is not None:
+            properties["predicates"] = where
+        expressions = [p for a in properties.values() for p in _expressions(a)]
+        offsets = [access for access in accesses if access is not None]
+        used = any(e.positions for e in (*expressions, *offsets))
+        indices = self.instruction.loop_indices() if used else ()
+        new = kind.make(operands, properties, accesses, indices)
+        self.new.append(new)
+        return new
+
+
+def _given(operand: Operand) -> Access | None:
+    """An operand's access; None where it is the whole tensor."""
+    spec = operand.type.data
+    every = whole(spec.shape, spec.space.on_chip)
+    return None if operand.access == every else operand.access
+
+
+def _expressions(attribute: Attribute) -> Iterable[Affine]:
+    if isinstance(attribute, AffineAttr):
+        return (attribute.data,)
+    return attribute.data if isinstance(attribute, PredicatesAttr) else ()
+
+
+def _where(predicates: Sequence[Affine]) -> PredicatesAttr | None:
+    return PredicatesAttr(tuple(predicates)) if predicates else None
+
+
+def _renumbered(predicates: Iterable[Affine], lanes: Sequence[int]) -> list[Affine]:
+    """Predicates over an operand's dimensions instead of the instruction's lanes."""
+
+    def replace(atom: Atom) -> Affine | None:
+        return Affine.lane(lanes.index(atom.dim)) if isinstance(atom, Lane) else None
+
+    return [predicate.substitute(replace) for predicate in predicates]
+
+
+Corner = dict[int, tuple[Affine, Affine]]
+"""For each lane its lowest and highest coordinate."""
+
+
+def _can_hold(
+    residual: Sequence[Affine], boxes: Sequence[Affine], lanes: Sequence[int]
+) -> list[Affine]:
+    """
+    Predicates on loop indices: whether each residual one holds anywhere in the box.
+
+    Where one does not, the instruction is not executed (mask.clip). The box's edges are
+    minima and maxima; a predicate for each choice of them says the same.
+    """
+    lows = [[Affine(0)] for _ in lanes]
+    highs = [[Affine(extent - 1)] for extent in lanes]
+    for predicate in boxes:
+        for lane in predicate.lanes:
+            coefficient = predicate.coefficient(Lane(lane))
+            rest = predicate - Affine.lane(lane) * coefficient
+            if coefficient > 0:
+                lows[lane].append(-rest.floordiv(coefficient))
+            else:
+                highs[lane].append(rest.floordiv(-coefficient))
+    found: dict[Affine, None] = {}
+    for predicate in residual:
+        dims = sorted(predicate.lanes)
+        edges = [list(product(lows[dim], highs[dim])) for dim in dims]
+        for chosen in product(*edges):
+            corner = dict(zip(dims, chosen, strict=True))
+            most = _extreme(predicate, corner, True)
+            if not most.is_constant or most.constant < 0:
+                found[most] = None
+    return list(found)
+
+
+def _extreme(expression: Affine, corner: Corner, highest: bool) -> Affine:
+    """The bound of an expression over the lanes, as `Affine.bounds` has it."""
+    total = Affine(expression.constant)
+    for atom, coefficient in expression.terms:
+        high = highest == (coefficient > 0)
+        match atom:
+            case Lane(dim):
+                value = corner[dim][high]
+            case FloorDiv(operand, divisor):
+                value = _extreme(operand, corner, high).floordiv(divisor)
+            case Mod(operand, divisor) if operand.lanes:
+                value = _extreme_mod(operand, divisor, corner, high)
+            case _:
+                value = Affine(0, ((atom, 1),))
+        total = total + value * coefficient
+    return total
+
+
+def _extreme_mod(operand: Affine, divisor: int, corner: Corner, high: bool) -> Affine:
+    first, last = (_extreme(operand, corner, up) for up in (False, True))
+    if first.is_constant and last.is_constant:
+        if first.constant // divisor == last.constant // divisor:
+            return Affine((last if high else first).constant % divisor)
+    return Affine(divisor - 1 if high else 0)
