@@ -8,9 +8,9 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from levels import assert_levels_agree
 
 import xdsl_neuron.nki
+from xdsl_neuron.testing import assert_levels_agree
 
 xdsl_neuron.nki.install()
 sys.path.insert(0, str(Path(__file__).parent))

@@ -93,14 +93,14 @@ class Build:
         """How often each DMA trigger has fired."""
         self._poison = poison
         self._flush_at = flush_at
-        self._external = False
 
     def emit(self, function: Callable[..., object], *arguments: Any) -> None:
         """Append a step."""
         steps = self.steps
-        if self._external:
-            self.deferred.append(len(steps))
-            self._external = False
+        for argument in arguments:
+            if type(argument) is HbmView:
+                self.deferred.append(len(steps))
+                break
         steps.append((function, arguments))
         if self._flush_at and len(steps) >= self._flush_at:
             self.flush()
@@ -153,7 +153,6 @@ class Build:
         """An array, or an `HbmView` where the array is bound later."""
         buffer = self.storages[slot].buffer
         if buffer is None:
-            self._external = True
             return HbmView(slot, dtype, offset, nums, strides)
         return np.ndarray(nums, dtype, buffer, offset, strides)
 
@@ -253,7 +252,6 @@ class Build:
         if storage.fill_step is None:
             self.emit(setitem, view, ..., value)
             return
-        self._external = False
         self.steps[storage.fill_step] = (setitem, (view, ..., value))
         self.deferred.append(storage.fill_step)
 

@@ -52,6 +52,11 @@ class Program:
     def _poison(self) -> bool:
         return self._options.uninitialized_memory == "poison"
 
+    @property
+    def step_count(self) -> int:
+        """Prepared calls of one run; 0 where the program is planned while it runs."""
+        return 0 if self._plan is None else self._plan.step_count
+
     def run(self, arrays: Sequence[Array]) -> list[Array]:
         """
         The outputs for these inputs, in new arrays; mutable inputs are written.
@@ -182,6 +187,11 @@ class _Plan:
         self._bound: dict[int, Array] = {}
         self._roots: dict[int, Array] = {}
         self._references: dict[int, int] = {}
+
+    @property
+    def step_count(self) -> int:
+        """How many calls there are."""
+        return len(self._steps)
 
     def run(self, arrays: dict[int, Array]) -> None:
         """Execute the steps on these arrays, by slot."""

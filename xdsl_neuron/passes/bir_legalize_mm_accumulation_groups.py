@@ -23,7 +23,7 @@ from xdsl_neuron.dialects.neuron import (
 )
 from xdsl_neuron.isa import Engine, MatmulAccumulate
 from xdsl_neuron.passes.cells import accesses_of, cells_of
-from xdsl_neuron.passes.executions import Execution, TooManyIterations
+from xdsl_neuron.passes.executions import Execution, Undecidable
 from xdsl_neuron.passes.names import NamePool
 from xdsl_neuron.passes.rebuild import insert_before, located, operations_of
 
@@ -82,11 +82,12 @@ def _decisions(function: FuncOp) -> Iterator[Change]:
     )
     try:
         execution.run(function.body.block)
-    except TooManyIterations:
+    except Undecidable:
         raise DiagnosticError(
             matmuls[0],
-            "accumulates in a loop left rolled, of too many iterations to look at each; "
-            "state accumulate or raise max-instructions of bir-unroll",
+            "accumulates where it cannot be known what is fresh: a rolled loop has too "
+            "many different iterations, or an offset is in a register; state accumulate "
+            "or raise max-instructions of bir-unroll",
         ) from None
     names = NamePool(op.inst_name.data for op in instructions if op.inst_name)
     for matmul in matmuls:
@@ -271,8 +272,8 @@ class _Decision:
             if problem:
                 raise DiagnosticError(
                     self.matmul,
-                    f"finds partitions {start} to {start + count - 1} of its destination "
-                    f"fresh and others not; they cannot be set to zero: {problem}",
+                    f"finds only partitions {start} to {start + count - 1} of 'dst' "
+                    f"fresh, which cannot be set to zero: {problem}",
                 )
         return pieces
 

@@ -7,8 +7,8 @@ from itertools import product
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
-from xdsl.ir import Attribute, Operation, OpResult
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_neuron.access import Pattern
@@ -28,11 +28,21 @@ from xdsl_neuron.dialects.instructions.dma import (
     IndirectInstruction,
     IndirectLoad,
 )
-from xdsl_neuron.dialects.neuron import Access, AluOpAttr, DTypeAttr, EngineAttr
+from xdsl_neuron.dialects.instructions.transpose import (
+    DmaIndirectTranspose,
+    DmaTranspose,
+)
+from xdsl_neuron.dialects.neuron import (
+    Access,
+    AluOpAttr,
+    DTypeAttr,
+    EngineAttr,
+    QosClassAttr,
+)
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Engine, QosClass
 from xdsl_neuron.mask import boxes, clip
-from xdsl_neuron.passes.descriptors import Side, copies, indexed_rows
+from xdsl_neuron.passes.descriptors import Side, copies, in_bytes, indexed_rows
 from xdsl_neuron.passes.masking import Frame
 from xdsl_neuron.passes.names import NamePool, iteration_suffix
 from xdsl_neuron.passes.rebuild import (
@@ -46,13 +56,14 @@ from xdsl_neuron.passes.rebuild import (
 @dataclass(frozen=True)
 class BirLowerDma(ModulePass):
     """
-    Each DMA becomes a `dma.block` of descriptors and a trigger of its name (dma.md 7.12).
+    Each DMA becomes a `dma.block` of descriptors and a trigger (dma.md 7.12).
 
-    A mask's boxes, the common walk of both sides and the limits of a descriptor decide
-    how many there are. In a loop left rolled there is one block per iteration, before
-    the outermost loop, and the trigger fires them in turn; a location of the loop that
-    they use moves there too. Beyond `max-blocks` iterations, and in a loop that is not
-    static, the DMA stays as it is. A trigger runs on SP where the engine was open.
+    Both have the DMA's name. A mask's boxes, the common walk of both sides and the
+    limits of a descriptor decide how many descriptors there are. In a loop left rolled
+    there is one block per iteration, before the outermost loop, and the trigger fires
+    them in turn; a location of the loop that they use moves there too. Beyond
+    `max-blocks` iterations, in a loop that is not static and with an offset in a
+    register, the DMA stays as it is. A trigger runs on SP where the engine was open.
 
     Precondition: `bir-legalize-mm-accumulation-groups`.
     Postcondition: outside of rolled loops no DMA instruction is left.
@@ -129,6 +140,9 @@ class _Lowering:
         iterations = prod(len(loop.static_range()) for loop in loops)
         if loops and not 0 < iterations <= self.max_blocks:
             return None
+        indices: set[SSAValue] = {loop.index for loop in loops}
+        if any(value not in indices for value in instruction.loop_indices()):
+            return None
         if instruction.inst_name is None:
             raise DiagnosticError(instruction, "needs a name to be triggered by")
         transfer = _Transfer.of(instruction)
@@ -147,7 +161,9 @@ class _Lowering:
         for loop, value in zip(loops, values, strict=True):
             name += iteration_suffix(loop.index.name_hint, value)
         block = located(dma.BlockOp.make(self.block_names.fresh(name)), instruction)
-        at = dict(zip((loop.index for loop in loops), values, strict=True))
+        at: dict[SSAValue, int] = {
+            loop.index: value for loop, value in zip(loops, values, strict=True)
+        }
         indices = [at[index] for index in instruction.loop_indices()]
         body = block.body.block
         for descriptor in transfer.descriptors(indices):
@@ -172,7 +188,7 @@ def _trigger(instruction: BirDma, blocks: Sequence[dma.BlockOp]) -> DMATriggerOp
         properties=properties, attributes=instruction.attributes
     )
     qos = instruction.properties.get("dma_qos")
-    if qos is not None and qos.data is not QosClass.UNASSIGNED:
+    if isinstance(qos, QosClassAttr) and qos.data is not QosClass.UNASSIGNED:
         trigger.attributes["dma_qos"] = qos
     return trigger
 
@@ -204,7 +220,9 @@ class _Transfer:
                 )
                 if operand is not None
             }
-            if isinstance(self.instruction, IndirectInstruction):
+            if isinstance(self.instruction, DmaTranspose):
+                yield self._transpose(self.instruction, accesses)
+            elif isinstance(self.instruction, IndirectInstruction):
                 yield from self._indirect(self.instruction, accesses)
             else:
                 yield from self._direct(accesses)
@@ -227,13 +245,13 @@ class _Transfer:
     ) -> Iterator[dma.Descriptor]:
         gathers = isinstance(instruction, IndirectLoad)
         rows, chip = ("src", "dst") if gathers else ("dst", "src")
-        sides = [
+        row_side, chip_side = (
             Side(accesses[name], self.data[name].dtype.bytes) for name in (rows, chip)
-        ]
+        )
         kind = dma.GatherOp if gathers else dma.ScatterOp
         values = tuple(self.data[name].value for name in ("dst", "src", "index"))
         try:
-            pieces = list(indexed_rows(*sides, accesses["index"]))
+            pieces = list(indexed_rows(row_side, chip_side, accesses["index"]))
         except ValueError as error:
             raise DiagnosticError(instruction, str(error)) from error
         for row_access, chip_access, index in pieces:
@@ -243,8 +261,27 @@ class _Transfer:
             if isinstance(instruction, IndirectAccumulate):
                 properties["op"] = instruction.op
             sides = (row_access, chip_access)
-            dst, src = reversed(sides) if gathers else sides
+            dst, src = sides[::-1] if gathers else sides
             yield kind.make(values, properties, (dst, src, index))
+
+    def _transpose(
+        self, instruction: DmaTranspose, accesses: dict[str, Access]
+    ) -> dma.Descriptor:
+        """One descriptor of four dimensions; the engine walks it in its own way."""
+        properties = self._dtypes()
+        properties["axes"] = instruction.axes
+        names = ["dst", "src"]
+        kind: type[dma.Descriptor] = dma.TransposeOp
+        if isinstance(instruction, DmaIndirectTranspose):
+            kind = dma.GatherTransposeOp
+            properties["max_index"] = instruction.max_index
+            properties["oob"] = instruction.oob
+            names.append("index")
+        values = [self.data[name].value for name in names]
+        sides = [
+            in_bytes(accesses[name], self.data[name].dtype.bytes) for name in names
+        ]
+        return kind.make(values, properties, sides)
 
     def _dtypes(self) -> dict[str, Attribute]:
         return {

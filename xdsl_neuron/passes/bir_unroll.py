@@ -233,14 +233,12 @@ class _Unroller:
         name = operation.location_name.data
         if suffix:
             name = self.location_names.fresh(name + suffix)
-        copy = LocationOp.make(
-            operation.tensor,
-            name,
-            operation.kind.data,
-            operation.mutable is not None,
+        copy = LocationOp.create(
+            result_types=operation.result_types,
+            properties=operation.properties | {"location_name": StringAttr(name)},
+            attributes=operation.attributes,
+            location=operation.location,
         )
-        copy.attributes.update(operation.attributes)
-        copy.location = operation.location
         copy.results[0].name_hint = operation.results[0].name_hint
         self.values[operation.results[0]] = copy.results[0]
         return copy
@@ -286,12 +284,17 @@ class _Unroller:
             sizes, _ = operation.segments()
             properties["operandSegmentSizes"] = segment_sizes((*sizes, len(indices)))
         mapped = [self.values.get(value, value) for value in template.values]
-        return type(operation).create(
+        new = type(operation).create(
             operands=[*mapped, *indices],
+            result_types=operation.result_types,
             properties=properties,
             attributes=operation.attributes,
             location=operation.location,
         )
+        for old, result in zip(operation.results, new.results, strict=True):
+            result.name_hint = old.name_hint
+            self.values[old] = result
+        return new
 
     def _bind(
         self, template: _Template

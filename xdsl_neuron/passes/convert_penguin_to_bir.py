@@ -1,12 +1,18 @@
 """`convert-penguin-to-bir`: functions, buffers and instructions of the back end."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    ModuleOp,
+    StringAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_neuron.diagnostics import DiagnosticError
@@ -15,8 +21,16 @@ from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.elementwise import TensorTensor
 from xdsl_neuron.dialects.instructions.matrix import Transpose
-from xdsl_neuron.dialects.neuron import EngineAttr, TensorType
+from xdsl_neuron.dialects.instructions.transpose import LEGAL_AXES, DmaTranspose
+from xdsl_neuron.dialects.neuron import (
+    Access,
+    AccessesAttr,
+    EngineAttr,
+    PredicatesAttr,
+    TensorType,
+)
 from xdsl_neuron.isa import Engine, Space, TensorKind
+from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.names import NamePool
 from xdsl_neuron.passes.rebuild import located, operations_of, replace_with
 
@@ -85,22 +99,28 @@ class Conversion:
         kind: type[Instruction],
         origin: Instruction,
         engine: Engine | None = None,
+        changes: Mapping[str, Attribute] | None = None,
     ) -> None:
         """
         Appends `origin` as an instruction of another class with the same operands.
 
-        `engine` is where it runs; None leaves the class's default.
+        `engine` is where it runs; None leaves the class's default. `changes` are
+        properties that differ.
         """
-        properties = dict(origin.properties)
+        properties = origin.properties | dict(changes or {})
         if engine is not None:
             properties["engine"] = EngineAttr(engine)
         properties["inst_name"] = self._name(origin)
         values = self.values
         new = kind.create(
             operands=[values.get(value, value) for value in origin.operands],
+            result_types=origin.result_types,
             properties=properties,
             attributes=origin.attributes,
         )
+        for old, result in zip(origin.results, new.results, strict=True):
+            result.name_hint = old.name_hint
+            values[old] = result
         self.emit(new, origin)
 
     def _name(self, origin: Instruction) -> StringAttr:
@@ -139,12 +159,26 @@ class Conversion:
             raise DiagnosticError(
                 operation, "has an init; run penguin-initialize-tensors first"
             )
-        value = operation.results[0]
+        value: SSAValue = operation.results[0]
         output = self.outputs.pop(value, None)
         hint = value.name_hint
         name = output or self.location_names.fresh(hint or "t")
         role = TensorKind.INTERNAL if output is None else TensorKind.OUTPUT
         new = bir.LocationOp.make(operation.tensor, name, role)
+        new.attributes.update(operation.attributes)
+        self.values[value] = new.results[0]
+        self.emit(new, operation)
+
+    def constant(self, operation: Operation) -> None:
+        """A constant is a location with contents."""
+        assert isinstance(operation, penguin.ConstantOp)
+        value: SSAValue = operation.results[0]
+        new = bir.LocationOp.make(
+            operation.tensor,
+            self.location_names.fresh(value.name_hint or "c"),
+            TensorKind.CONST,
+            contents=operation.contents.data,
+        )
         new.attributes.update(operation.attributes)
         self.values[value] = new.results[0]
         self.emit(new, operation)
@@ -177,11 +211,9 @@ def default_engine(operation: ComputeInstruction) -> Engine:
         return Engine.POOL if operation.native_int32 else Engine.DVE
     if isinstance(operation, Transpose):
         return Engine.DVE if operation.on_vector_engine else Engine.PE
-    engines = operation.ENGINES
-    if engines[0] is Engine.POOL and len(engines) > 1:
-        psum = (o.space is Space.PSUM for o in operation.data().values())
-        return engines[1] if any(psum) else engines[0]
-    return engines[0]
+    psum = any(o.space is Space.PSUM for o in operation.data().values())
+    reaching = [e for e in operation.ENGINES if not (psum and e is Engine.POOL)]
+    return reaching[0]
 
 
 def _compute(kind: type[Instruction]) -> Handler:
@@ -192,7 +224,7 @@ def _compute(kind: type[Instruction]) -> Handler:
     return handler
 
 
-def _dma(kind: type[Instruction]) -> Handler:
+def _same(kind: type[Instruction]) -> Handler:
     def handler(conversion: Conversion, operation: Operation) -> None:
         assert isinstance(operation, Instruction)
         conversion.emit_as(kind, operation)
@@ -205,6 +237,42 @@ def _store(conversion: Conversion, operation: Operation) -> None:
     assert isinstance(operation, penguin.SBAtomStoreOp)
     plain = operation.rmw_op is None
     conversion.emit_as(bir.SaveOp if plain else bir.DMACopyOp, operation)
+
+
+def _dma_transpose(kind: type[DmaTranspose], engine: Engine | None) -> Handler:
+    def handler(conversion: Conversion, operation: Operation) -> None:
+        assert isinstance(operation, DmaTranspose)
+        padded = _four_dimensions(operation)
+        conversion.emit_as(kind, operation, engine, padded)
+
+    return handler
+
+
+def _four_dimensions(operation: DmaTranspose) -> dict[str, Attribute]:
+    """
+    The properties of a transpose with unit dimensions added (dma.md 13.14).
+
+    (1, 0) of [W, X] is XZYW of [W, 1, 1, X], (2, 1, 0) of [W, Y, X] that of
+    [W, 1, Y, X].
+    """
+    data = operation.data()
+    missing = 4 - len(data["src"].shape)
+    accesses: list[Access | None] = []
+    for name in operation.layout().names:
+        access = data[name].access
+        if name != "index":
+            first, *rest = access.pairs
+            access = replace(access, pairs=(first, *((1, 1),) * missing, *rest))
+        accesses.append(access)
+    properties: dict[str, Attribute] = {
+        "accesses": AccessesAttr(tuple(accesses)),
+        "axes": DenseArrayBase.from_list(i64, LEGAL_AXES[4]),
+    }
+    if operation.masks():
+        properties["predicates"] = PredicatesAttr(
+            tuple(renumbered(p, (0, *range(1 + missing, 4))) for p in operation.masks())
+        )
+    return properties
 
 
 def _transpose(conversion: Conversion, operation: Operation) -> None:
@@ -223,13 +291,23 @@ def _transpose(conversion: Conversion, operation: Operation) -> None:
 _HANDLERS: dict[type[Operation], Handler] = {
     penguin.ForOp: Conversion.loop,
     penguin.AllocOp: Conversion.allocation,
+    penguin.ConstantOp: Conversion.constant,
     penguin.ReturnOp: Conversion.end,
-    penguin.SBAtomLoadOp: _dma(bir.LoadOp),
+    penguin.SBAtomLoadOp: _same(bir.LoadOp),
     penguin.SBAtomStoreOp: _store,
-    penguin.DMACopyOp: _dma(bir.DMACopyOp),
-    penguin.NeuronIndirectLoadOp: _dma(bir.GenericIndirectLoadOp),
-    penguin.NeuronIndirectSaveOp: _dma(bir.GenericIndirectSaveOp),
-    penguin.NeuronIndirectRMWOp: _dma(bir.IndirectSaveAccumulateOp),
+    penguin.DMACopyOp: _same(bir.DMACopyOp),
+    penguin.NeuronIndirectLoadOp: _same(bir.GenericIndirectLoadOp),
+    penguin.NeuronIndirectSaveOp: _same(bir.GenericIndirectSaveOp),
+    penguin.NeuronIndirectRMWOp: _same(bir.IndirectSaveAccumulateOp),
+    penguin.DMATransposeLoadOp: _dma_transpose(bir.DMACopyTransposeOp, None),
+    penguin.DMATransposeCopyOp: _dma_transpose(bir.DMACopyTransposeOp, None),
+    penguin.DMAIndirectTransposeOp: _dma_transpose(
+        bir.DMACopyGatherTransposeOp, Engine.POOL
+    ),
+    penguin.LoadTensorToRegisterOp: _same(bir.TensorLoadOp),
+    penguin.StreamShuffleOp: _compute(bir.StreamShuffleOp),
+    penguin.IndirectCopyOp: _compute(bir.IndirectCopyOp),
+    penguin.PoolGatherOp: _compute(bir.GatherOp),
     penguin.TensorTensorOp: _compute(bir.TensorTensorOp),
     penguin.TensorScalarPtrOp: _compute(bir.TensorScalarPtrOp),
     penguin.ActivationOp: _compute(bir.ActivationOp),

@@ -81,8 +81,8 @@ def _cut(nest: Nest, left: Side, right: Side, ordered: bool) -> Pieces:
             at_right += index * loop.right
         for (first_left, first_right), found in pieces:
             yield (
-                _in_bytes(left, at_left + first_left, found, 0),
-                _in_bytes(right, at_right + first_right, found, 1),
+                _side_bytes(left, at_left + first_left, found, 0),
+                _side_bytes(right, at_right + first_right, found, 1),
             )
 
 
@@ -158,7 +158,7 @@ def _apart(joint: int) -> tuple[int, int]:
     return left, joint - left * _JOINT
 
 
-def _in_bytes(side: Side, start: int, loops: Sequence[Loop], which: int) -> Access:
+def _side_bytes(side: Side, start: int, loops: Sequence[Loop], which: int) -> Access:
     """The access of one side, in bytes; loops outermost first."""
     size = side.element_bytes
     steps = [(loop[1 + which], loop.num) for loop in loops]
@@ -200,18 +200,18 @@ def indexed_rows(
         outer.append(inner[0])
         inner = inner[1:]
     limit, most = _limits(inner, rows, chip, strided)
-    pieces = list(_split(inner, max(limit, 1), most)) if inner else [((0, 0), [])]
+    pieces = list(_split(inner, max(limit, 1), most))
     row_bytes = (step * rows.element_bytes, count)
     for starts in product(*(range(loop.num) for loop in outer)):
         at_rows = nest.start_a + sum(i * o.left for i, o in zip(starts, outer))
         at_chip = nest.start_b + sum(i * o.right for i, o in zip(starts, outer))
         for (first_rows, first_chip), found in pieces:
-            content = _in_bytes(rows, at_rows + first_rows, found, 0)
-            chip_access = _in_bytes(chip, at_chip + first_chip, [*picked, *found], 1)
+            content = _side_bytes(rows, at_rows + first_rows, found, 0)
+            chip_access = _side_bytes(chip, at_chip + first_chip, [*picked, *found], 1)
             yield (
                 Access(content.offset, (row_bytes, *content.pairs)),
                 chip_access,
-                _index_bytes(index),
+                in_bytes(index, 4),
             )
 
 
@@ -251,8 +251,12 @@ def _row(access: Access, row: int) -> Access:
     )
 
 
-def _index_bytes(index: Access) -> Access:
-    """The access to the index, whose elements have four bytes."""
-    first, *free = index.pairs
-    pairs = tuple((4 * step, num) for step, num in free) or ((4, 1),)
-    return Access(index.offset * 4, (first, *pairs), index.partition)
+def in_bytes(access: Access, element_bytes: int) -> Access:
+    """A constant access counted in bytes, dimension by dimension."""
+    free = access.pairs
+    head: tuple[tuple[int, int], ...] = ()
+    if access.partition is not None:
+        head, free = free[:1], free[1:]
+    scaled = tuple((step * element_bytes, num) for step, num in free)
+    pairs = (*head, *(scaled or ((element_bytes, 1),)))
+    return Access(access.offset * element_bytes, pairs, access.partition)

@@ -23,8 +23,8 @@ MAX_VISITS = 50_000
 """Visits beyond which a walk gives up; a visit takes some 20 microseconds."""
 
 
-class TooManyIterations(Exception):
-    """The walk has given up."""
+class Undecidable(Exception):
+    """The walk has given up: too many iterations, or an index it does not know."""
 
 
 Visit: TypeAlias = Callable[[Operation], None]
@@ -49,7 +49,7 @@ class Execution:
     _visits: int = 0
 
     def run(self, block: Block) -> None:
-        """Walks a function's body; `TooManyIterations` where that takes too long."""
+        """Walks a function's body; `Undecidable` where that cannot be done."""
         self._find(block)
         self._block(block)
 
@@ -84,7 +84,7 @@ class Execution:
             if not isinstance(operation, For):
                 self._visits += 1
                 if self._visits > MAX_VISITS:
-                    raise TooManyIterations
+                    raise Undecidable
                 self.visit(operation)
                 continue
             values = operation.static_range()
@@ -101,11 +101,15 @@ class Execution:
         frame = self._frames.get(instruction)
         if frame is None:
             frame = self._frames[instruction] = Frame.of(instruction)
-        indices = [self.numbers.get(value, 0) for value in instruction.loop_indices()]
         place = instruction.layout().names.index(name)
         operand = frame.operands[place]
         assert operand is not None
         masks = instruction.masks()
+        values = instruction.loop_indices()
+        needed = operand.access.positions.union(*(p.positions for p in masks))
+        if any(values[position] not in self.numbers for position in needed):
+            raise Undecidable
+        indices = [self.numbers.get(value, 0) for value in values]
         if not masks:
             return (operand.access.bound(indices),)
         box = clip(masks, frame.lanes, indices)

@@ -1,13 +1,16 @@
 """Cutting an instruction to the box its mask leaves."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import prod
 
+from xdsl_neuron.access import Pairs, Pattern
 from xdsl_neuron.affine import Affine, Atom, Lane
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects.instruction import Instruction, Operand
 from xdsl_neuron.dialects.instructions.dma import IndirectInstruction
+from xdsl_neuron.dialects.instructions.transpose import DmaIndirectTranspose
 from xdsl_neuron.dialects.neuron import Access
 
 Ranges = tuple[tuple[int, int], ...]
@@ -24,6 +27,7 @@ class Frame:
 
     instruction: Instruction
     operands: tuple[Operand | None, ...]
+    """The operands, with the lanes' dimensions where they have another rank."""
     lanes: tuple[int, ...]
     dims: tuple[tuple[int, ...], ...]
     given: tuple[Access | None, ...]
@@ -37,14 +41,12 @@ class Frame:
         dims = instruction.lane_dims(data)
         accesses = instruction.accesses
         given = (None,) * len(names) if accesses is None else accesses.data
+        seen = {name: _on_lanes(data[name], dims[name], lanes) for name in data}
         return Frame(
             instruction,
-            tuple(data.get(name) for name in names),
+            tuple(seen[name][0] if name in seen else None for name in names),
             lanes,
-            tuple(
-                _with_partitions(data[name], dims[name], lanes) if name in data else ()
-                for name in names
-            ),
+            tuple(seen[name][1] if name in seen else () for name in names),
             given,
         )
 
@@ -92,23 +94,53 @@ class Frame:
 
     def _indexed_axis(self, operand: Operand) -> int | None:
         instruction = self.instruction
+        if isinstance(instruction, DmaIndirectTranspose):
+            return 0 if operand.name == "src" else None
         if not isinstance(instruction, IndirectInstruction):
             return None
         return instruction.axis if operand.name == instruction.INDEXED else None
 
 
-def _with_partitions(
+def _on_lanes(
     operand: Operand, dims: tuple[int, ...], lanes: tuple[int, ...]
-) -> tuple[int, ...]:
+) -> tuple[Operand, tuple[int, ...]]:
     """
-    Lanes of an operand's dimensions; partitions follow the first lane in any rank.
+    An operand of another rank than the lanes, seen with their dimensions.
 
-    An operand of another rank than the lanes has no lanes beside.
+    One that has no such form keeps its partitions, which follow the first lane.
     """
     other_rank = dims and len(dims) != len(lanes) and set(dims) == {-1}
-    if other_rank and operand.space.on_chip and operand.shape[0] == lanes[0]:
-        return (0, *dims[1:])
-    return dims
+    if not other_rank:
+        return operand, dims
+    if operand.access.count == prod(lanes):
+        pairs = _regrouped(operand.access.pairs, lanes, operand.space.on_chip)
+        if pairs is not None:
+            access = replace(operand.access, pairs=pairs)
+            return replace(operand, access=access), tuple(range(len(lanes)))
+    if operand.space.on_chip and operand.shape[0] == lanes[0]:
+        return operand, (0, *dims[1:])
+    return operand, dims
+
+
+def _regrouped(pairs: Pairs, shape: tuple[int, ...], on_chip: bool) -> Pairs | None:
+    """The same elements in the same order with extents `shape`, None if that fails."""
+    if on_chip:
+        inner = _regrouped(pairs[1:], shape[1:], False) if shape else None
+        same = shape and pairs[0][1] == shape[0]
+        return (pairs[0], *inner) if inner is not None and same else None
+    left = list(Pattern(0, pairs).normalise().pairs)
+    found: list[tuple[int, int]] = []
+    for extent in reversed(shape):
+        if extent == 1:
+            found.append((0, 1))
+            continue
+        if not left or left[-1][1] % extent:
+            return None
+        step, num = left.pop()
+        found.append((step, extent))
+        if num > extent:
+            left.append((step * extent, num // extent))
+    return None if left else tuple(reversed(found))
 
 
 def shift_lanes(expression: Affine, lows: Sequence[int]) -> Affine:
@@ -121,3 +153,12 @@ def shift_lanes(expression: Affine, lows: Sequence[int]) -> Affine:
 @lru_cache(maxsize=1024)
 def _shift(lows: tuple[int, ...]) -> dict[Atom, Affine]:
     return {Lane(dim): Affine.lane(dim) + low for dim, low in enumerate(lows) if low}
+
+
+def renumbered(expression: Affine, dims: Sequence[int]) -> Affine:
+    """The expression with lane `i` called `dims[i]`."""
+
+    def replace_lane(atom: Atom) -> Affine | None:
+        return Affine.lane(dims[atom.dim]) if isinstance(atom, Lane) else None
+
+    return expression.substitute(replace_lane)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import gcd, prod
+from math import gcd
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -15,12 +15,13 @@ from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction, Operand
 from xdsl_neuron.dialects.instructions.dma import (
     Copy,
-    IndirectAccumulate,
     IndirectInstruction,
     Save,
 )
 from xdsl_neuron.dialects.instructions.elementwise import TensorCopyPredicated
+from xdsl_neuron.dialects.instructions.gather import StreamShuffle
 from xdsl_neuron.dialects.instructions.matrix import Matmul
+from xdsl_neuron.dialects.instructions.transpose import DmaIndirectTranspose
 from xdsl_neuron.dialects.neuron import (
     Access,
     AluOpAttr,
@@ -29,10 +30,9 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
 )
 from xdsl_neuron.dialects.structure import For
-from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, MatmulAccumulate, Space
 from xdsl_neuron.passes.cells import accesses_of, cells_of
-from xdsl_neuron.passes.executions import Execution, TooManyIterations
+from xdsl_neuron.passes.executions import Execution, Undecidable
 from xdsl_neuron.passes.rebuild import located, operations_of
 
 MAX_CELLS = 1 << 23
@@ -106,7 +106,9 @@ class _Coverage:
 
     def __init__(self, allocations: Sequence[penguin.AllocOp]) -> None:
         self.gaps = {op: _Gaps() for op in allocations}
-        self.owners = {op.results[0]: op for op in allocations}
+        self.owners: dict[SSAValue, penguin.AllocOp] = {
+            op.results[0]: op for op in allocations
+        }
         self.loops = {op: _loops_around(op) for op in allocations}
         self.written: dict[SSAValue, int] = {}
         self.now: dict[SSAValue, tuple[int, ...]] = {}
@@ -115,22 +117,22 @@ class _Coverage:
     def of(
         function: penguin.FuncOp, allocations: Sequence[penguin.AllocOp]
     ) -> "_Coverage":
-        """The coverage of a whole function; nothing is known where it takes too long."""
+        """The coverage of a function; where it is unknown, everything is missing."""
         coverage = _Coverage(allocations)
-        coverage._find_units(function)
+        coverage.find_units(function)
         execution = Execution(
             set(coverage.owners), lambda operation: coverage.visit(execution, operation)
         )
         try:
             execution.run(function.body.block)
-        except TooManyIterations:
+        except Undecidable:
             for allocation, gaps in coverage.gaps.items():
                 gaps.executed = gaps.needed = {()}
                 size = allocation.tensor.data.size * allocation.tensor.dtype.bytes
                 gaps.missing = 0 if gaps.matmuls else (1 << size // gaps.unit) - 1
         return coverage
 
-    def _find_units(self, function: penguin.FuncOp) -> None:
+    def find_units(self, function: penguin.FuncOp) -> None:
         units = dict.fromkeys(self.owners, 0)
         for operation in operations_of(function, Instruction):
             if units.keys().isdisjoint(operation.operands):
@@ -217,14 +219,23 @@ def _reads(operation: Instruction, name: str) -> bool:
     if isinstance(operation, Save | Copy):
         op = operation.rmw_op
         return isinstance(op, AluOpAttr) and op.data is not AluOp.BYPASS
-    return isinstance(operation, TensorCopyPredicated | IndirectAccumulate)
+    return isinstance(operation, _KEEPS)
 
 
 def _writes(operation: Instruction, name: str) -> bool:
     """Whether an operand holds something afterwards, whatever the data are."""
     if name not in operation.OUTS:
         return False
-    return not isinstance(operation, TensorCopyPredicated | IndirectInstruction)
+    return not isinstance(operation, _KEEPS)
+
+
+_KEEPS = (
+    TensorCopyPredicated,
+    StreamShuffle,
+    IndirectInstruction,
+    DmaIndirectTranspose,
+)
+"""Instructions that may leave elements of their destination as they are."""
 
 
 def _loops_around(operation: Operation) -> list[For]:

@@ -26,6 +26,7 @@ from xdsl_neuron.dialects.neuron import (
 )
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Engine, Space
+from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.rebuild import operations_of, replace_with, with_operands
 
 IDENTITIES = {
@@ -126,6 +127,9 @@ def _starts_badly(instruction: ComputeInstruction, predicate: Affine) -> bool:
     return False
 
 
+_KEEPS = (penguin.TensorCopyPredicatedOp, penguin.StreamShuffleOp)
+"""Instructions that may leave elements of their destination as they are."""
+
 _KEEP_BOXES = (penguin.MatMulOp, penguin.TensorReduceOp, penguin.TransposeOp)
 
 
@@ -148,11 +152,7 @@ class _Lowering:
             case penguin.MemsetOp() if not self._dst().dtype.is_packed:
                 self._predicated_copy(self._mask(), imm=self.instruction.value)
             case penguin.TransposeOp():
-                raise DiagnosticError(
-                    self.instruction,
-                    "is masked by more than a box; transpose without a mask, then copy "
-                    "under it",
-                )
+                self._transpose()
             case _:
                 self._elementwise()
         return self.new
@@ -168,7 +168,7 @@ class _Lowering:
         instruction, dst = self.instruction, self._dst()
         mask = self._mask()
         scratch = self._alloc(dst.shape, dst.dtype, "scratch")
-        if isinstance(instruction, penguin.TensorCopyPredicatedOp):
+        if isinstance(instruction, _KEEPS):
             self._copy(scratch, dst, self.boxes)
         computed = with_operands(
             instruction,
@@ -182,6 +182,26 @@ class _Lowering:
             if computed.native_int32 and not instruction.native_int32:
                 computed.properties["engine"] = EngineAttr(Engine.DVE)
         self.new.append(computed)
+        self._predicated_copy(mask, src=scratch)
+
+    def _transpose(self) -> None:
+        """As elementwise, in the order of the destination's dimensions."""
+        dst = self._dst()
+        if len(dst.shape) != 2:
+            raise DiagnosticError(
+                self.instruction,
+                "is masked by more than a box, which takes a destination of two "
+                f"dimensions, got {list(dst.shape)}",
+            )
+        boxes = [renumbered(p, (1, 0)) for p in self.boxes]
+        residual = [renumbered(p, (1, 0)) for p in self.residual]
+        mask = self._mask_tile(dst.shape, residual, boxes)
+        # The space says which engine transposes.
+        scratch = self._alloc(dst.shape, dst.dtype, "scratch", dst.space)
+        changes = {"predicates": _where(self.boxes), "inst_name": None}
+        operands = {"dst": (scratch, None)}
+        self.new.append(with_operands(self.instruction, operands, changes))
+        self.boxes = boxes
         self._predicated_copy(mask, src=scratch)
 
     def _predicated_copy(
@@ -228,12 +248,10 @@ class _Lowering:
         covered: set[Affine] = set()
         for name in ("stationary", "moving"):
             lanes, operand = dims[name], data[name]
-            own = [p for p in self.residual if p.lanes <= set(lanes)]
+            own, boxes = _own(self.residual, lanes), _own(self.boxes, lanes)
             if not own:
                 continue
-            covered.update(own)
-            boxes = [p for p in self.boxes if p.lanes <= set(lanes)]
-            own, boxes = _renumbered(own, lanes), _renumbered(boxes, lanes)
+            covered.update(p for p in self.residual if p.lanes <= set(lanes))
             mask = self._mask_tile(operand.shape, own, boxes)
             scratch = self._filled(operand, operand.dtype, mask, boxes, 0)
             replaced[name] = (scratch, None)
@@ -307,8 +325,14 @@ class _Lowering:
             self._emit(penguin.TensorTensorOp, operands, join, (), boxes)
         return tiles[0]
 
-    def _alloc(self, shape: tuple[int, ...], dtype: DType, hint: str) -> SSAValue:
-        operation = penguin.AllocOp.make(TensorType.of(shape, dtype, Space.SBUF), hint)
+    def _alloc(
+        self,
+        shape: tuple[int, ...],
+        dtype: DType,
+        hint: str,
+        space: Space = Space.SBUF,
+    ) -> SSAValue:
+        operation = penguin.AllocOp.make(TensorType.of(shape, dtype, space), hint)
         self.new.append(operation)
         return operation.results[0]
 
@@ -349,13 +373,11 @@ def _where(predicates: Sequence[Affine]) -> PredicatesAttr | None:
     return PredicatesAttr(tuple(predicates)) if predicates else None
 
 
-def _renumbered(predicates: Iterable[Affine], lanes: Sequence[int]) -> list[Affine]:
-    """Predicates over an operand's dimensions instead of the instruction's lanes."""
-
-    def replace(atom: Atom) -> Affine | None:
-        return Affine.lane(lanes.index(atom.dim)) if isinstance(atom, Lane) else None
-
-    return [predicate.substitute(replace) for predicate in predicates]
+def _own(predicates: Iterable[Affine], lanes: Sequence[int]) -> list[Affine]:
+    """Predicates over an operand's dimensions, which run along `lanes`."""
+    dims = {lane: dim for dim, lane in enumerate(lanes)}
+    places = [dims.get(lane, -1) for lane in range(max(lanes) + 1)]
+    return [renumbered(p, places) for p in predicates if p.lanes <= set(lanes)]
 
 
 Corner = dict[int, tuple[Affine, Affine]]

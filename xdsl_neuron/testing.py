@@ -1,6 +1,11 @@
-"""Runs a traced module at every level, from its re-read text."""
+"""
+Checks for tests of kernels: every level from its re-read text, one answer.
 
-from collections.abc import Sequence
+    from xdsl_neuron.testing import assert_kernel_ok
+    assert_kernel_ok(matmul, lhsT, rhs, expected=lhsT.T @ rhs, atol=1e-3)
+"""
+
+from collections.abc import Callable, Sequence
 from io import StringIO
 from typing import Any
 
@@ -98,4 +103,41 @@ def assert_levels_agree(
         if generic_passes:
             cleaned = printed(apply(reread(text), GENERIC_PASSES))
             assert run_text(cleaned, arrays) == expected, f"{level} after cleaning"
+    return found
+
+
+def assert_kernel_ok(
+    kernel: Callable[..., Any],
+    *arguments: Any,
+    expected: Any = None,
+    grid: Any = None,
+    rtol: float = 0.0,
+    atol: float = 0.0,
+) -> Any:
+    """
+    A kernel's result, after it was seen to be right.
+
+    Traces the kernel, lowers it, checks that the text of each level reads back as
+    itself and that all levels give the same bytes. With `expected` (one array per
+    output) the result is compared within the tolerances; both 0 means exactly.
+    Raises `AssertionError` with the first difference.
+    """
+    from xdsl_neuron.nki import simulate, trace
+
+    arrays = [np.asarray(a) for a in arguments if hasattr(a, "__array__")]
+    tracer, run = trace(kernel), simulate(kernel)
+    if grid is not None:
+        tracer, run = tracer[grid], run[grid]
+    assert_levels_agree(tracer(*arguments), arrays)
+    found = run(*arguments)
+    if expected is not None:
+        outputs = found if isinstance(found, tuple) else (found,)
+        wanted = expected if isinstance(expected, tuple) else (expected,)
+        for output, want in zip(outputs, wanted, strict=True):
+            np.testing.assert_allclose(
+                np.asarray(output, np.float64),
+                np.asarray(want, np.float64),
+                rtol=rtol,
+                atol=atol,
+            )
     return found

@@ -1,0 +1,51 @@
+"""
+NKI, the kernel language: the destination-passing generations (`nki`).
+
+`install()` makes `import nki` and `import neuronxcc.nki` mean this package, whose
+functional part is `xdsl_neuron.nki.functional`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_neuron.nki import isa, language
+from xdsl_neuron.nki.install import install
+from xdsl_neuron.nki.kernel import Kernel, as_kernel, make_jit
+from xdsl_neuron.nki.specialise import Personality
+from xdsl_neuron.nki.specs import TensorSpec, tensor_spec
+from xdsl_neuron.nki.tensor import NkiTensor
+
+PERSONALITY = Personality("nki", "trn3", NkiTensor, rolled=False)
+
+jit = make_jit(PERSONALITY)
+
+
+def trace(kernel: Any) -> Callable[..., ModuleOp]:
+    """`trace(kernel)(*specs)`: the verified `penguin` module of a kernel."""
+    return as_kernel(kernel, PERSONALITY).trace
+
+
+def simulate(kernel: Any, **options: Any) -> Kernel:
+    """`simulate(kernel)[grid](*arrays)`: runs a kernel and returns NumPy arrays."""
+    return as_kernel(kernel, PERSONALITY)
+
+
+def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+    """Runs a kernel on arrays."""
+    return as_kernel(kernel, PERSONALITY).simulate(args, kwargs)
+
+
+__all__ = [
+    "Kernel",
+    "TensorSpec",
+    "install",
+    "isa",
+    "jit",
+    "language",
+    "simulate",
+    "simulate_kernel",
+    "tensor_spec",
+    "trace",
+]

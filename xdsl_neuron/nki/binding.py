@@ -1,0 +1,119 @@
+"""
+The arguments of a call: which are tensors, which are values known while tracing.
+
+Arrays become tensors, also inside tuples, lists and dicts; everything else is a
+compile-time value. The key of a call says when an earlier trace can be used again.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from xdsl_neuron.nki.dtype import LanguageDtype
+from xdsl_neuron.nki.specs import TensorSpec, is_array, spec_of
+from xdsl_neuron.tracer.errors import NKITypeError
+
+_VALUES = (int, float, complex, str, bytes, bool, type(None), Enum, type, LanguageDtype)
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """
+    One call's arguments.
+
+    `names` and `arrays` are the tensors in order; `key` is None where some value may
+    change without being another object, so that no trace can be kept.
+    """
+
+    names: tuple[str, ...]
+    arrays: tuple[Any, ...]
+    key: tuple[object, ...] | None
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+    def specs(self) -> tuple[TensorSpec, ...]:
+        """Shape and element type of each tensor."""
+        return tuple(
+            spec_of(array, name)
+            for name, array in zip(self.names, self.arrays, strict=True)
+        )
+
+    def with_tensors(self, tensors: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments with each array replaced by its tensor."""
+        left = iter(tensors)
+
+        def replaced(value: Any) -> Any:
+            if is_array(value):
+                return next(left)
+            if type(value) in (tuple, list):
+                return type(value)(replaced(item) for item in value)
+            if type(value) is dict:
+                return {key: replaced(item) for key, item in value.items()}
+            return value
+
+        args = tuple(replaced(value) for value in self.args)
+        return args, {key: replaced(value) for key, value in self.kwargs.items()}
+
+
+class Binder:
+    """Binds calls of one function."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.signature = inspect.signature(function)
+        self.function = function
+        self.parameters = tuple(self.signature.parameters)
+        self.simple = all(
+            p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
+            for p in self.signature.parameters.values()
+        )
+
+    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Binding:
+        """One call; NKITypeError where Python would refuse it."""
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise NKITypeError(
+                f"{self.function.__name__}{self.signature}: {error}"
+            ) from None
+        collector = _Collector()
+        for name, value in bound.arguments.items():
+            collector.visit(name, value)
+        key = tuple(collector.key) if collector.stable else None
+        return Binding(
+            tuple(collector.names), tuple(collector.arrays), key, bound.args, bound.kwargs
+        )
+
+
+class _Collector:
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.arrays: list[Any] = []
+        self.key: list[object] = []
+        self.stable = True
+
+    def visit(self, name: str, value: Any) -> None:
+        if is_array(value):
+            self.names.append(name)
+            self.arrays.append(value)
+            kind = value.kind if isinstance(value, TensorSpec) else value.dtype
+            self.key.append((name, tuple(value.shape), kind))
+        elif type(value) in (tuple, list):
+            self.key.append((name, type(value), len(value)))
+            for at, item in enumerate(value):
+                self.visit(f"{name}.{at}", item)
+        elif type(value) is dict:
+            self.key.append((name, dict, tuple(value)))
+            for key, item in value.items():
+                self.visit(f"{name}.{key}", item)
+        else:
+            self._value(name, value)
+
+    def _value(self, name: str, value: Any) -> None:
+        if isinstance(value, float):
+            self.key.append((name, float, repr(value)))
+        elif isinstance(value, _VALUES) or inspect.isroutine(value):
+            self.key.append((name, type(value), value))
+        else:
+            self.stable = False

@@ -1,0 +1,300 @@
+"""`neuronxcc.nki.isa`: instructions that return their result (penguin.md 7)."""
+
+from typing import Any
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import AluOp
+from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.arguments import (
+    as_axes,
+    as_mask,
+    as_number,
+    as_operand,
+    as_optional_operand,
+    as_shape,
+    as_view,
+)
+from xdsl_neuron.nki.dtype import as_dtype
+from xdsl_neuron.nki.enums import (
+    as_dge,
+    as_engine,
+    as_oob,
+    dge_mode,
+    engine,
+    nc_version,
+    oob_mode,
+    reduce_cmd,
+)
+from xdsl_neuron.nki.functional.tile import MatmulResult
+from xdsl_neuron.nki.isa.matrix import get_nc_version, refuse_tiling
+from xdsl_neuron.nki.ops import as_alu, as_function
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import (
+    NKINotImplementedError,
+    NKISyntaxError,
+    NKIValueError,
+)
+from xdsl_neuron.tracer.index import IndexExpr
+from xdsl_neuron.tracer.views import View
+
+_UNKNOWN = engine.unknown
+
+
+def _kind(dtype: Any) -> DType | None:
+    return None if dtype is None else as_dtype(dtype)
+
+
+@api
+def nc_matmul(
+    stationary: Any,
+    moving: Any,
+    *,
+    is_stationary_onezero: bool = False,
+    is_moving_onezero: bool = False,
+    is_transpose: bool = False,
+    tile_position: Any = (),
+    tile_size: Any = (),
+    mask: Any = None,
+    **hidden: Any,
+) -> View:
+    """`stationary.T @ moving` in PSUM; `psum += ...` accumulates into a tile."""
+    refuse_tiling(tile_position, tile_size, None)
+    if is_transpose:
+        raise NKINotImplementedError(
+            "nc_matmul(is_transpose=True) is not supported; use nc_transpose"
+        )
+    options = {
+        "is_stationary_onezero": is_stationary_onezero,
+        "is_moving_onezero": is_moving_onezero,
+        **hidden,
+    }
+    return MatmulResult(
+        as_view(stationary, "stationary"), as_view(moving, "moving"), as_mask(mask),
+        options,
+    )
+
+
+@api
+def nc_transpose(
+    data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = _UNKNOWN
+) -> View:
+    """Swaps partitions and the free dimension of a tile."""
+    return session().transpose(
+        as_view(data, "data"), dtype=_kind(dtype), engine=as_engine(engine),
+        mask=as_mask(mask),
+    )
+
+
+@api
+def tensor_tensor(
+    data1: Any,
+    data2: Any,
+    op: Any,
+    *,
+    dtype: Any = None,
+    mask: Any = None,
+    engine: Any = _UNKNOWN,
+    **hidden: Any,
+) -> View:
+    """`data1 op data2`."""
+    return session().tensortensor(
+        as_alu(op, "tensor_tensor"), as_view(data1, "data1"), as_view(data2, "data2"),
+        as_mask(mask), _kind(dtype), engine=as_engine(engine), **hidden,
+    )
+
+
+@api
+def tensor_scalar(
+    data: Any,
+    op0: Any,
+    operand0: Any,
+    reverse0: bool = False,
+    op1: Any = None,
+    operand1: Any = None,
+    reverse1: bool = False,
+    *,
+    dtype: Any = None,
+    mask: Any = None,
+    engine: Any = _UNKNOWN,
+    **hidden: Any,
+) -> View:
+    """`(data op0 operand0) op1 operand1`."""
+    return session().tensorscalar(
+        as_view(data, "data"),
+        as_alu(op0, "tensor_scalar", "op0"),
+        as_operand(operand0, "operand0"),
+        bool(reverse0),
+        as_mask(mask),
+        _kind(dtype),
+        op1=None if op1 is None else as_alu(op1, "tensor_scalar", "op1"),
+        scalar1=as_optional_operand(operand1, "operand1"),
+        reverse1=bool(reverse1),
+        engine=as_engine(engine),
+        **hidden,
+    )
+
+
+@api
+def activation(
+    op: Any,
+    data: Any,
+    *,
+    bias: Any = None,
+    scale: Any = 1.0,
+    reduce_op: Any = None,
+    reduce_res: Any = None,
+    reduce_cmd: Any = reduce_cmd.idle,
+    mask: Any = None,
+    dtype: Any = None,
+    **hidden: Any,
+) -> View:
+    """`op(data * scale + bias)` on the scalar engine."""
+    if reduce_res is not None or reduce_op is not None:
+        raise NKINotImplementedError(
+            "activation with reduce_op or reduce_res is not supported; use "
+            "tensor_reduce on its result"
+        )
+    return session().activation(
+        as_function(op, "activation"),
+        as_view(data, "data"),
+        as_optional_operand(bias, "bias"),
+        as_operand(scale, "scale"),
+        as_mask(mask),
+        _kind(dtype),
+        **hidden,
+    )
+
+
+@api
+def tensor_reduce(
+    op: Any,
+    data: Any,
+    axis: Any,
+    *,
+    mask: Any = None,
+    dtype: Any = None,
+    negate: bool = False,
+    keepdims: bool = False,
+    **hidden: Any,
+) -> View:
+    """Folds free dimensions of `data`."""
+    return session().tensorreduce(
+        as_alu(op, "tensor_reduce"), as_view(data, "data"), as_axes(axis),
+        as_mask(mask), _kind(dtype), bool(negate), bool(keepdims), **hidden,
+    )
+
+
+@api
+def reciprocal(data: Any, *, dtype: Any = None, mask: Any = None, **hidden: Any) -> View:
+    """`1 / data` on the vector engine."""
+    return session().reciprocal(
+        as_view(data, "data"), as_mask(mask), _kind(dtype), **hidden
+    )
+
+
+@api
+def tensor_copy(
+    src: Any,
+    *,
+    mask: Any = None,
+    dtype: Any = None,
+    engine: Any = _UNKNOWN,
+    **hidden: Any,
+) -> View:
+    """A copy on chip."""
+    return session().tensor_copy(
+        as_view(src, "src"), mask=as_mask(mask), dtype=_kind(dtype),
+        engine=as_engine(engine), **hidden,
+    )
+
+
+@api
+def tensor_copy_predicated(
+    *,
+    src: Any,
+    dst: Any,
+    predicate: Any,
+    reverse_pred: bool = False,
+    mask: Any = None,
+    dtype: Any = None,
+    **hidden: Any,
+) -> None:
+    """Copies `src` into `dst` where `predicate` is not 0."""
+    source = as_operand(src, "src")
+    if reverse_pred and isinstance(source, View):
+        raise NKIValueError("`reverse_pred` only supported if `src` is scalar input.")
+    session().tensor_copy_predicated(
+        source, as_view(dst, "dst"), as_view(predicate, "predicate"),
+        bool(reverse_pred), as_mask(mask), **hidden,
+    )
+
+
+@api
+def memset(
+    shape: Any,
+    value: Any,
+    dtype: Any,
+    *,
+    mask: Any = None,
+    engine: Any = _UNKNOWN,
+    **hidden: Any,
+) -> View:
+    """A tile with every element `value`."""
+    return session().memset(
+        as_shape(shape), as_number(value, "value"), as_dtype(dtype), as_mask(mask),
+        engine=as_engine(engine), **hidden,
+    )
+
+
+@api
+def iota(expr: Any, dtype: Any, *, mask: Any = None, **hidden: Any) -> View:
+    """A tile holding an index expression."""
+    if not isinstance(expr, IndexExpr) or not expr.shape:
+        raise NKISyntaxError(f"iota takes an index expression of tiles, got {expr!r}")
+    return session().index_value(
+        Affine.of(expr.expr), expr.shape, as_dtype(dtype), as_mask(mask), **hidden
+    )
+
+
+@api
+def dma_copy(
+    *,
+    dst: Any,
+    src: Any,
+    mask: Any = None,
+    dst_rmw_op: Any = None,
+    oob_mode: Any = oob_mode.error,
+    dge_mode: Any = dge_mode.unknown,
+    **hidden: Any,
+) -> None:
+    """Copies any pattern of HBM or SBUF; one side may be indexed by a tile."""
+    op = None if dst_rmw_op is None else as_alu(dst_rmw_op, "dma_copy", "dst_rmw_op")
+    if op not in (None, AluOp.ADD):
+        raise NKIValueError("scatter op can only support bypass or add for now")
+    session().dma_copy(
+        as_view(dst, "dst"), as_view(src, "src"), as_mask(mask), op,
+        as_oob(oob_mode), as_dge(dge_mode), **hidden,
+    )
+
+
+__all__ = [
+    "activation",
+    "dge_mode",
+    "dma_copy",
+    "engine",
+    "get_nc_version",
+    "iota",
+    "memset",
+    "nc_matmul",
+    "nc_transpose",
+    "nc_version",
+    "oob_mode",
+    "reciprocal",
+    "reduce_cmd",
+    "tensor_copy",
+    "tensor_copy_predicated",
+    "tensor_reduce",
+    "tensor_scalar",
+    "tensor_tensor",
+]

@@ -1,0 +1,94 @@
+"""`neuronxcc.nki.language`: tiles are values, masks, index tensors, rolled loops."""
+
+from typing import Any
+
+from xdsl_neuron.nki.functional.indexing import arange, mgrid
+from xdsl_neuron.nki.functional.loops import (
+    affine_range,
+    sequential_range,
+    static_range,
+)
+from xdsl_neuron.nki.functional.rmw import atomic_rmw, matmul
+from xdsl_neuron.nki.language.creation import (
+    empty_like,
+    full,
+    ndarray,
+    ones,
+    zeros,
+    zeros_like,
+)
+from xdsl_neuron.nki.language.functions import (
+    all,
+    broadcast_to,
+    cos,
+    expand_dims,
+    load,
+    load_transpose2d,
+    max,
+    mean,
+    min,
+    prod,
+    rms_norm,
+    softmax,
+    store,
+    sum,
+    transpose,
+    var,
+    where,
+)
+from xdsl_neuron.nki.language.grid import (
+    ds,
+    num_programs,
+    par_dim,
+    program_id,
+    program_ndim,
+)
+from xdsl_neuron.nki.language.names import VALUES, look_up, tile_size
+
+
+def __getattr__(name: str) -> Any:
+    return look_up("neuronxcc.nki.language", name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *VALUES})
+
+
+__all__ = [
+    "affine_range",
+    "all",
+    "arange",
+    "atomic_rmw",
+    "broadcast_to",
+    "cos",
+    "ds",
+    "empty_like",
+    "expand_dims",
+    "full",
+    "load",
+    "load_transpose2d",
+    "matmul",
+    "max",
+    "mean",
+    "mgrid",
+    "min",
+    "ndarray",
+    "num_programs",
+    "ones",
+    "par_dim",
+    "prod",
+    "program_id",
+    "program_ndim",
+    "rms_norm",
+    "sequential_range",
+    "softmax",
+    "static_range",
+    "store",
+    "sum",
+    "tile_size",
+    "transpose",
+    "var",
+    "where",
+    "zeros",
+    "zeros_like",
+]

@@ -1,0 +1,116 @@
+"""
+Loops of the functional generation (DESIGN.md 7b).
+
+`affine_range` and `sequential_range` trace their body once into a rolled loop;
+`static_range` and Python's `range` unroll.
+"""
+
+import dis
+import inspect
+import operator
+from collections.abc import Generator, Iterator
+from types import FrameType
+from typing import Any, NoReturn, SupportsIndex
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.isa import LoopKind
+from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.context import current
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
+from xdsl_neuron.tracer.index import IndexExpr
+
+
+class SymbolicRange:
+    """What `for i in nl.affine_range(n)` iterates over: once, with a symbolic index."""
+
+    def __init__(self, name: str, kind: LoopKind, values: range) -> None:
+        self._name = name
+        self._kind = kind
+        self._values = values
+
+    def __iter__(self) -> Iterator[IndexExpr]:
+        frame = inspect.currentframe()
+        caller = None if frame is None else frame.f_back
+        if caller is None or not _is_for_statement(caller):
+            raise NKISyntaxError(
+                f"{self._name} is traced once with a symbolic index, so it can only be "
+                "the iterable of a for statement (not of zip, enumerate, list or a "
+                "comprehension); use static_range or range there"
+            )
+        return self._body()
+
+    def _body(self) -> Generator[IndexExpr, None, None]:
+        trace = session()
+        trace.settle()
+        location = trace.locator.here()
+        with trace.scope(self._kind, self._values, location=location) as loop:
+            finished = False
+            try:
+                yield IndexExpr(Affine.index(loop.number))
+                finished = True
+                trace.settle()
+            finally:
+                if not finished and trace.broken_loop is None:
+                    trace.broken_loop = location
+
+    def __len__(self) -> NoReturn:
+        raise NKITypeError(f"{self._name} has no length: its body is traced once")
+
+    def __getitem__(self, item: object) -> NoReturn:
+        raise NKITypeError(f"{self._name} cannot be indexed: its body is traced once")
+
+    def __repr__(self) -> str:
+        return f"nl.{self._name}({self._values})"
+
+
+def _is_for_statement(frame: FrameType) -> bool:
+    """Whether a frame is about to loop over what it asks an iterator of."""
+    code = frame.f_code
+    name = dis.opname[code.co_code[frame.f_lasti]]
+    if name != "GET_ITER":
+        return False
+    # A comprehension calls (3.11) or inlines (3.12) its loop instead.
+    following = dis.opname[code.co_code[frame.f_lasti + 2]]
+    return following not in ("PRECALL", "CALL", "RESUME", "LOAD_FAST_AND_CLEAR")
+
+
+def _values(bounds: tuple[Any, ...]) -> range:
+    """The range of constant bounds."""
+    for bound in bounds:
+        if isinstance(bound, IndexExpr):
+            raise NKITypeError(
+                f"loop bounds must be known while tracing, got {bound}; loop over the "
+                "largest range and use a mask"
+            )
+        if not isinstance(bound, SupportsIndex):
+            raise NKITypeError(
+                f"loop bounds must be int, got {type(bound).__name__} ({bound!r})"
+            )
+    if not 1 <= len(bounds) <= 3:
+        raise NKITypeError(f"a range takes 1 to 3 bounds, got {len(bounds)}")
+    values = range(*(operator.index(bound) for bound in bounds))
+    if values.step < 0:
+        raise NKIValueError(f"step of a loop must be positive, got {values.step}")
+    return values
+
+
+@api
+def affine_range(*bounds: Any, **directives: Any) -> SymbolicRange:
+    """A loop whose iterations are independent, traced once."""
+    current()
+    return SymbolicRange("affine_range", LoopKind.PARALLEL, _values(bounds))
+
+
+@api
+def sequential_range(*bounds: Any, **directives: Any) -> SymbolicRange:
+    """A loop whose iterations are in order, traced once."""
+    current()
+    return SymbolicRange("sequential_range", LoopKind.SEQUENTIAL, _values(bounds))
+
+
+@api
+def static_range(*bounds: Any) -> range:
+    """A loop that is unrolled while tracing."""
+    current()
+    return _values(bounds)

@@ -1,0 +1,245 @@
+"""
+Tiles of the functional generation: views with arithmetic.
+
+A matmul's result is put off until it is used, because `psum += nl.matmul(x, y)` is one
+accumulating instruction and not a matmul followed by an addition (DESIGN.md 7b).
+"""
+
+from typing import Any, Self
+
+from xdsl.dialects.builtin import FileLineColLoc
+
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import AluOp, MatmulAccumulate, Space
+from xdsl_neuron.nki.arguments import as_axes, as_operand, as_shape
+from xdsl_neuron.nki.dtype import as_dtype
+from xdsl_neuron.nki.elementwise import binary
+from xdsl_neuron.nki.tensor import LanguageTensor
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
+from xdsl_neuron.tracer.index import IndexExpr, Mask, broadcast_shapes
+from xdsl_neuron.tracer.views import Buffer, Layout, View
+
+
+class Tile(LanguageTensor):
+    """A tensor of the functional generation."""
+
+    __slots__ = ()
+
+    def _binary(self, op: AluOp, other: Any, reverse: bool = False) -> View:
+        if isinstance(other, IndexExpr | Mask):
+            return NotImplemented
+        value = as_operand(other, "operand")
+        return binary(op, value, self) if reverse else binary(op, self, value)
+
+    def __add__(self, other: Any) -> View:
+        return self._binary(AluOp.ADD, other)
+
+    def __radd__(self, other: Any) -> View:
+        return self._binary(AluOp.ADD, other, True)
+
+    def __sub__(self, other: Any) -> View:
+        return self._binary(AluOp.SUBTRACT, other)
+
+    def __rsub__(self, other: Any) -> View:
+        return self._binary(AluOp.SUBTRACT, other, True)
+
+    def __mul__(self, other: Any) -> View:
+        return self._binary(AluOp.MULT, other)
+
+    def __rmul__(self, other: Any) -> View:
+        return self._binary(AluOp.MULT, other, True)
+
+    def __truediv__(self, other: Any) -> View:
+        return self._binary(AluOp.DIVIDE, other)
+
+    def __rtruediv__(self, other: Any) -> View:
+        return self._binary(AluOp.DIVIDE, other, True)
+
+    def __pow__(self, other: Any) -> View:
+        return self._binary(AluOp.POW, other)
+
+    def __mod__(self, other: Any) -> View:
+        return self._binary(AluOp.MOD, other)
+
+    def __and__(self, other: Any) -> View:
+        return self._binary(AluOp.BITWISE_AND, other)
+
+    def __or__(self, other: Any) -> View:
+        return self._binary(AluOp.BITWISE_OR, other)
+
+    def __xor__(self, other: Any) -> View:
+        return self._binary(AluOp.BITWISE_XOR, other)
+
+    def __lshift__(self, other: Any) -> View:
+        return self._binary(AluOp.LOGICAL_SHIFT_LEFT, other)
+
+    def __rshift__(self, other: Any) -> View:
+        return self._binary(AluOp.LOGICAL_SHIFT_RIGHT, other)
+
+    def __neg__(self) -> View:
+        return binary(AluOp.MULT, self, -1.0, self.element_type)
+
+    def __lt__(self, other: Any) -> View:
+        return self._binary(AluOp.IS_LT, other)
+
+    def __le__(self, other: Any) -> View:
+        return self._binary(AluOp.IS_LE, other)
+
+    def __gt__(self, other: Any) -> View:
+        return self._binary(AluOp.IS_GT, other)
+
+    def __ge__(self, other: Any) -> View:
+        return self._binary(AluOp.IS_GE, other)
+
+    def __eq__(self, other: Any) -> Any:
+        return self._binary(AluOp.IS_EQUAL, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._binary(AluOp.NOT_EQUAL, other)
+
+    __hash__ = object.__hash__
+
+    def __iadd__(self, other: Any) -> Self:
+        if isinstance(other, MatmulResult) and self.space is Space.PSUM:
+            if other.emit_into(self, MatmulAccumulate.AUTO):
+                return self
+        return self._update(AluOp.ADD, other)
+
+    def __isub__(self, other: Any) -> Self:
+        return self._update(AluOp.SUBTRACT, other)
+
+    def __imul__(self, other: Any) -> Self:
+        return self._update(AluOp.MULT, other)
+
+    def __itruediv__(self, other: Any) -> Self:
+        return self._update(AluOp.DIVIDE, other)
+
+    def _update(self, op: AluOp, other: Any) -> Self:
+        """`self op= other`: the tile itself is written."""
+        self._check_writable()
+        value = as_operand(other, "operand")
+        if isinstance(value, View):
+            self._check_fits(value)
+        binary(op, self, value, self.element_type, dst=self)
+        return self
+
+    def __setitem__(self, item: Any, value: Any) -> None:
+        target = self[item]
+        if isinstance(value, View) and target.same_elements(value):
+            return  # the second half of an augmented assignment
+        target._check_writable()
+        operand = as_operand(value, "value")
+        trace = session()
+        if not isinstance(operand, View):
+            trace.memset(value=operand, dst_tile=target)
+            return
+        if isinstance(operand, MatmulResult) and target.space is Space.PSUM:
+            if operand.emit_into(target, MatmulAccumulate.OVERWRITE):
+                return
+        target._check_fits(operand)
+        masks = target.layout.masks
+        source = trace.broadcast(operand, target.shape)
+        trace.tensor_copy(source, target, Mask(masks, target.shape) if masks else None)
+
+    def _check_writable(self) -> None:
+        if self.space is Space.HBM:
+            raise NKISyntaxError(
+                f"{type(self).__name__} cannot be directly assigned to a tensor, use "
+                "store operation instead."
+            )
+
+    def _check_fits(self, value: View) -> None:
+        try:
+            wide = broadcast_shapes(self.shape, value.shape)
+        except NKIValueError:
+            wide = ()
+        if wide != self.shape:
+            raise NKIValueError(
+                f"Illegal assignment destination shape in '{self.name}': shape "
+                f"{self.shape} is smaller than other parameter shape {value.shape}"
+            )
+
+    def astype(self, dtype: Any) -> View:
+        """A copy cast to another type."""
+        return session().tensor_copy(self, dtype=as_dtype(dtype))
+
+    def broadcast_to(self, shape: Any) -> View:
+        """The tile repeated to `shape`."""
+        return session().broadcast(self, as_shape(shape))
+
+    def sum(self, axis: Any, keepdims: bool = False) -> View:
+        """The sum over free dimensions."""
+        return session().tensorreduce(
+            AluOp.ADD, self, as_axes(axis), keepdims=keepdims
+        )
+
+    def assert_shape(self, shape: Any) -> Self:
+        """Refuses another shape than the expected one."""
+        if self.shape != as_shape(shape):
+            raise NKIValueError(f"tile shape mismatch, expected '{as_shape(shape)}'")
+        return self
+
+
+class MatmulResult(Tile):
+    """
+    The result of a matmul that has not been emitted.
+
+    Whatever looks at its buffer emits it into a PSUM tile of its own; so does the next
+    instruction, which may change what the matmul reads.
+    """
+
+    __slots__ = ("_location", "_mask", "_moving", "_options", "_stationary")
+
+    def __init__(
+        self, stationary: View, moving: View, mask: Mask | None, options: dict[str, Any]
+    ) -> None:
+        trace = session()
+        trace.settle()
+        shape = (*stationary.shape[1:], *moving.shape[1:])
+        pairs = [(1, shape[0])]
+        step = 1
+        for extent in reversed(shape[1:]):
+            pairs.insert(1, (step, extent))
+            step *= extent
+        self.layout = Layout(tuple(pairs), 0, 0, 0, DType.FLOAT32)
+        self._stationary, self._moving = stationary, moving
+        self._mask, self._options = mask, options
+        self._location: FileLineColLoc | None = trace.locator.here()
+        trace.pending = self
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "base":
+            raise AttributeError(f"a tile has no attribute '{name}'")
+        trace = session()
+        if trace.pending is self:
+            trace.pending = None
+        self.materialise()
+        return self.base
+
+    def materialise(self) -> None:
+        """Emits the matmul into a PSUM tile of its own."""
+        trace = session()
+        self.base: Buffer = trace.create_tensor(
+            self.shape, DType.FLOAT32, Space.PSUM, location=self._location
+        )
+        self._emit(self)
+
+    def emit_into(self, psum: View, accumulate: MatmulAccumulate) -> bool:
+        """Emits the matmul into `psum`; False where it has been emitted already."""
+        trace = session()
+        if trace.pending is not self:
+            return False
+        trace.pending = None
+        self._emit(psum, accumulate)
+        self.base = psum.base
+        self.layout = psum.layout
+        return True
+
+    def _emit(
+        self, psum: View, accumulate: MatmulAccumulate = MatmulAccumulate.AUTO
+    ) -> None:
+        session().matmult(
+            self._stationary, self._moving, psum, accumulate=accumulate,
+            mask=self._mask, location=self._location, **self._options,
+        )

@@ -1,0 +1,149 @@
+"""
+Kernels as objects: launch, trace, simulate.
+
+`@nki.jit` makes a `Kernel`. Called with arrays it is traced once for their shapes and
+run; inside another kernel it is simply part of that one.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from typing import Any, Final
+
+from xdsl.dialects.builtin import ModuleOp
+
+from xdsl_neuron.arch import Arch, get_arch
+from xdsl_neuron.nki.binding import Binder, Binding
+from xdsl_neuron.nki.run import Runner
+from xdsl_neuron.nki.specialise import Personality, Traced, trace_kernel
+from xdsl_neuron.tracer.context import current_or_none
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
+
+TARGET_VARIABLE: Final = "NEURON_PLATFORM_TARGET_OVERRIDE"
+
+
+def resolve_target(asked: str | None, personality: Personality) -> Arch:
+    """The generation: asked for, set in the environment, or the language's default."""
+    name = asked or os.environ.get(TARGET_VARIABLE) or personality.target
+    try:
+        return get_arch(name)
+    except ValueError as error:
+        raise NKIValueError(str(error)) from None
+
+
+class Kernel:
+    """A kernel function, with the traces it has been run with."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        personality: Personality,
+        platform_target: str | None = None,
+        grid: tuple[int, ...] = (),
+    ) -> None:
+        self.function = function
+        self.personality = personality
+        self.platform_target = platform_target
+        self.grid = grid
+        self._binder = Binder(function)
+        self._runners: dict[object, Runner] = {}
+        update_wrapper(self, function)
+
+    def __getitem__(self, grid: Any) -> "Kernel":
+        """The same kernel launched on a grid; traces are shared."""
+        launched = object.__new__(Kernel)
+        launched.__dict__.update(self.__dict__)
+        launched.grid = as_grid(grid)
+        return launched
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the kernel on arrays; inside a kernel, traces it into that one."""
+        trace = current_or_none()
+        if trace is not None:
+            if self.grid and any(extent != 1 for extent in self.grid):
+                raise NKISyntaxError(
+                    f"calling {self.function.__name__}[{self.grid}](...) inside another "
+                    "kernel is not supported."
+                )
+            return self.function(*args, **kwargs)
+        return self.simulate(args, kwargs)
+
+    def simulate(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Runs the kernel on arrays."""
+        binding = self._binder.bind(args, kwargs)
+        arch = resolve_target(self.platform_target, self.personality)
+        runner = None
+        key = None
+        if binding.key is not None:
+            key = (binding.key, self.grid, arch, Runner.settings())
+            runner = self._runners.get(key)
+        if runner is None:
+            runner = Runner(self._trace(binding, arch))
+            if key is not None:
+                self._runners[key] = runner
+        return runner.run(binding.arrays)
+
+    def trace(self, *args: Any, **kwargs: Any) -> ModuleOp:
+        """The `penguin` module of the kernel for arrays or tensor specs."""
+        binding = self._binder.bind(args, kwargs)
+        arch = resolve_target(self.platform_target, self.personality)
+        return self._trace(binding, arch).module
+
+    def _trace(self, binding: Binding, arch: Arch) -> Traced:
+        return trace_kernel(
+            self.function, binding, self.personality, arch, self.grid
+        )
+
+    def __repr__(self) -> str:
+        grid = f"[{', '.join(str(extent) for extent in self.grid)}]" if self.grid else ""
+        return f"<nki kernel {self.function.__name__}{grid}>"
+
+
+def as_grid(grid: Any) -> tuple[int, ...]:
+    """A launch grid: up to three positive extents."""
+    extents: Sequence[Any] = grid if isinstance(grid, tuple | list) else (grid,)
+    try:
+        found = tuple(int(extent) for extent in extents)
+    except (TypeError, ValueError):
+        raise NKITypeError(f"launch grid {grid!r} is not made of integers") from None
+    if len(found) > 3 or any(extent < 1 for extent in found):
+        raise NKIValueError(
+            f"launch grid {found}: expected at most three positive extents"
+        )
+    return found
+
+
+def make_jit(personality: Personality) -> Callable[..., Any]:
+    """The decorator `jit` of a language: with or without arguments, or called."""
+
+    def jit(
+        func: Callable[..., Any] | None = None,
+        mode: str = "auto",
+        *,
+        platform_target: str | None = None,
+        **options: Any,
+    ) -> Any:
+        """
+        Makes a function a kernel.
+
+        `mode` says what a call does on the vendor's stack; here it simulates. Other
+        options (`experimental_flags`, ...) are accepted and have no effect.
+        """
+
+        def make(function: Callable[..., Any]) -> Kernel:
+            if isinstance(function, Kernel):
+                return function
+            return Kernel(function, personality, platform_target)
+
+        return make if func is None else make(func)
+
+    return jit
+
+
+def as_kernel(kernel: Any, personality: Personality) -> Kernel:
+    """A kernel object, made of a plain function where needed."""
+    if isinstance(kernel, Kernel):
+        return kernel
+    if callable(kernel):
+        return Kernel(kernel, personality)
+    raise NKITypeError(f"expected a kernel, got {type(kernel).__name__}")

@@ -1,0 +1,227 @@
+"""Tracing a kernel for given shapes, values, grid and generation."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.arch import Arch
+from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.diagnostics import SourceLocation
+from xdsl_neuron.isa import LoopKind, Space
+from xdsl_neuron.nki.binding import Binding
+from xdsl_neuron.nki.trace import KernelTrace
+from xdsl_neuron.tracer.context import tracing
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, SymbolicValueError
+from xdsl_neuron.tracer.frames import location_attribute
+from xdsl_neuron.tracer.index import Expr
+from xdsl_neuron.tracer.views import Buffer, View
+from xdsl_neuron.verification import verify
+
+
+@dataclass(frozen=True)
+class Personality:
+    """
+    One of the two languages.
+
+    `rolled` says that loops and the launch grid are traced once with symbolic indices.
+    """
+
+    name: str
+    target: str
+    view: type[View]
+    rolled: bool
+
+
+@dataclass(frozen=True)
+class Traced:
+    """
+    A traced kernel.
+
+    `result` is what the kernel returned, with each tensor replaced by the position of
+    its output and its shape.
+    """
+
+    module: ModuleOp
+    function: penguin.FuncOp
+    result: "Result"
+    mutable: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Output:
+    """A returned tensor: the output's position, the shape it has for the caller."""
+
+    position: int
+    shape: tuple[int, ...]
+
+
+Result = Output | tuple["Result", ...] | None
+
+
+def trace_kernel(
+    function: Callable[..., Any],
+    binding: Binding,
+    personality: Personality,
+    arch: Arch,
+    grid: tuple[int, ...],
+) -> Traced:
+    """
+    The module of a kernel, verified.
+
+    A rolled trace in which `program_id` decides Python control flow is made again,
+    once per point of the launch grid.
+    """
+    if personality.rolled:
+        try:
+            return _trace(function, binding, personality, arch, grid, True)
+        except SymbolicValueError as error:
+            if not error.program_id:
+                raise
+    return _trace(function, binding, personality, arch, grid, False)
+
+
+def _trace(
+    function: Callable[..., Any],
+    binding: Binding,
+    personality: Personality,
+    arch: Arch,
+    grid: tuple[int, ...],
+    rolled: bool,
+) -> Traced:
+    arguments = _arguments(binding)
+    trace = KernelTrace(
+        function.__name__, arguments, arch, personality.rolled, personality.view, grid
+    )
+    where = _definition(function)
+    trace.function.location = where
+    tensors = [trace.view.of(buffer) for buffer in trace.arguments]
+    args, kwargs = binding.with_tensors(tensors)
+    with tracing(trace):
+        if rolled:
+            returned = _run_rolled(trace, function, args, kwargs, where)
+        else:
+            returned = _run_each(trace, function, args, kwargs)
+        outputs = _Outputs(function.__name__, where)
+        result = outputs.collect(returned)
+        module = trace.finish(outputs.named())
+    verify(module)
+    return Traced(module, trace.function, result, trace.function.mutable_positions)
+
+
+def _arguments(binding: Binding) -> list[tuple[str, TensorType]]:
+    from xdsl.utils.exceptions import VerifyException
+
+    found: list[tuple[str, TensorType]] = []
+    for name, spec in zip(binding.names, binding.specs(), strict=True):
+        try:
+            found.append((name, TensorType.of(spec.shape, spec.kind, Space.HBM)))
+        except VerifyException as error:
+            raise NKITypeError(f"argument '{name}': {error}") from None
+    return found
+
+
+def _definition(function: Callable[..., Any]) -> FileLineColLoc:
+    code = function.__code__
+    return location_attribute(SourceLocation(code.co_filename, code.co_firstlineno, 1))
+
+
+def _run_each(
+    trace: KernelTrace,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+) -> Any:
+    """The body once per point of the launch grid; the first result counts."""
+    returned: list[Any] = []
+    for point in product(*(range(extent) for extent in trace.grid)):
+        trace.start_program(point)
+        returned.append(function(*args, **kwargs))
+        trace.settle()
+    return returned[0]
+
+
+def _run_rolled(
+    trace: KernelTrace,
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    where: FileLineColLoc,
+) -> Any:
+    """The body once, inside a rolled `spmd` loop per axis of the launch grid."""
+    with ExitStack() as scopes:
+        program: list[Expr] = []
+        for axis, extent in enumerate(trace.grid):
+            if extent == 1:
+                program.append(0)
+                continue
+            loop = scopes.enter_context(
+                trace.scope(LoopKind.SPMD, range(extent), f"g{axis}", location=where)
+            )
+            trace.enter_grid_loop(loop.operation)
+            program.append(Affine.index(loop.number))
+        trace.start_program(program)
+        returned = function(*args, **kwargs)
+        trace.settle()
+    return returned
+
+
+class _Outputs:
+    """Numbers the tensors a kernel returns."""
+
+    def __init__(self, kernel: str, where: FileLineColLoc) -> None:
+        self._kernel = kernel
+        self._where = where
+        self._buffers: list[Buffer] = []
+
+    def collect(self, value: Any) -> Result:
+        """The structure of a returned value."""
+        if value is None:
+            return None
+        if isinstance(value, tuple | list):
+            items: Sequence[Any] = value
+            return tuple(self.collect(item) for item in items)
+        if not isinstance(value, View):
+            raise NKITypeError(
+                f"kernel '{self._kernel}' returns {type(value).__name__} ({value!r}), "
+                "expected tensors in HBM",
+                self._where,
+            )
+        self._check(value)
+        if value.base not in self._buffers:
+            self._buffers.append(value.base)
+        return Output(self._buffers.index(value.base), value.shape)
+
+    def _check(self, view: View) -> None:
+        if view.space is not Space.HBM:
+            raise NKISyntaxError(
+                f"kernel '{self._kernel}' returns {view!r}, expected a tensor in HBM "
+                "(buffer=nl.shared_hbm); store the tile first",
+                self._where,
+            )
+        whole = view.of(view.base)
+        if view.size != whole.size or view.layout.offset != 0:
+            raise NKISyntaxError(
+                f"kernel '{self._kernel}' returns part of '{view.name}', expected the "
+                "whole tensor",
+                self._where,
+            )
+        if not view.base.written:
+            raise NKISyntaxError(f"output '{view.name}' never written to", self._where)
+
+    def named(self) -> list[tuple[str, Buffer]]:
+        """The outputs under distinct names."""
+        used: set[str] = set()
+        found: list[tuple[str, Buffer]] = []
+        for at, buffer in enumerate(self._buffers):
+            name = buffer.name if buffer.name and " " not in buffer.name else f"out{at}"
+            while name in used:
+                name += "_"
+            used.add(name)
+            found.append((name, buffer))
+        return found

@@ -1,0 +1,58 @@
+"""What a kernel is traced for: shapes and element types in place of arrays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.nki.arguments import as_shape
+from xdsl_neuron.nki.dtype import NAMED, LanguageDtype, as_dtype, dtype_or_none
+from xdsl_neuron.tracer.errors import NKITypeError
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """A tensor argument without its elements."""
+
+    kind: DType
+    shape: tuple[int, ...]
+
+    @property
+    def dtype(self) -> LanguageDtype:
+        """The element type as the language names it."""
+        return NAMED[self.kind]
+
+
+def tensor_spec(dtype: Any, shape: Sequence[int]) -> TensorSpec:
+    """A tensor argument: `tensor_spec("bf16", (512, 512))`, by either name of a type."""
+    if isinstance(dtype, str):
+        try:
+            return TensorSpec(DType.from_ir(dtype), as_shape(shape))
+        except ValueError:
+            pass
+    return TensorSpec(as_dtype(dtype), as_shape(shape))
+
+
+def is_array(value: object) -> bool:
+    """Whether an argument is a tensor: anything with `__array__` but NumPy's scalars."""
+    if isinstance(value, TensorSpec):
+        return True
+    # A NumPy scalar has `__array__` too; only it can be called `item` on in one piece
+    # without being writable.
+    return hasattr(value, "__array__") and hasattr(value, "shape") and not (
+        hasattr(value, "setflags") is False and getattr(value, "shape", None) == ()
+        and type(value).__module__ == "numpy"
+    )
+
+
+def spec_of(value: Any, name: str) -> TensorSpec:
+    """Shape and element type of an array argument."""
+    if isinstance(value, TensorSpec):
+        return value
+    kind = dtype_or_none(value.dtype)
+    if kind is None:
+        names = ", ".join(d.nki_name for d in DType)
+        raise NKITypeError(
+            f"argument '{name}' has dtype {value.dtype}, which is not one of: {names}"
+        )
+    return TensorSpec(kind, tuple(int(extent) for extent in value.shape))
