@@ -306,12 +306,35 @@ class Instruction(IRDLOperation):
         for value in values[:present]:
             if not isinstance(value.type, TensorType):
                 raise VerifyException(f"operand has type {value.type}, not a tensor")
+        self._check_lanes()
         positions = self._positions()
         if positions and max(positions) >= len(values) - present:
             raise VerifyException(
                 f"an access or predicate uses loop index d{max(positions)}, but the "
                 f"operation has {len(values) - present} index operands"
             )
+
+    def _check_lanes(self) -> None:
+        """Offsets have no lanes; predicates only the instruction's own."""
+        accesses = self.properties.get("accesses")
+        if isinstance(accesses, AccessesAttr):
+            for access in accesses.data:
+                if access is not None and access.lanes:
+                    raise VerifyException(
+                        f"an offset cannot use lane l{min(access.lanes)}"
+                    )
+        used = set[int]().union(*(e.lanes for e in self.expressions()))
+        if not used:
+            return
+        rank = len(self.lane_shape(self._read_data()))
+        if max(used) >= rank:
+            raise VerifyException(
+                f"uses lane l{max(used)}, but the instruction has {rank} lanes"
+            )
+
+    def expressions(self) -> tuple[Affine, ...]:
+        """The expressions beside the accesses: predicates, and fields of a class."""
+        return self.masks()
 
     def _positions(self) -> set[int]:
         found: set[int] = set()
@@ -320,8 +343,8 @@ class Instruction(IRDLOperation):
             for access in accesses.data:
                 if access is not None:
                     found |= access.positions
-        for predicate in self.masks():
-            found |= predicate.positions
+        for expression in self.expressions():
+            found |= expression.positions
         return found
 
     @gate(

@@ -29,21 +29,25 @@ def api(function: Callable[P, R]) -> Callable[P, R]:
     )
     open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     required = [p.name for p in named if p.default is p.empty]
-    keyword_only = {p.name for p in named if p.kind is p.KEYWORD_ONLY}
+    # needed[n]: names that n positional arguments leave to be given.
+    needed = tuple(
+        frozenset(
+            p.name
+            for at, p in enumerate(named)
+            if p.name in required and (at >= given or p.kind is p.KEYWORD_ONLY)
+        )
+        for given in range(len(named) + 1)
+    )
+    last = len(needed) - 1
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = len(args)
-        fine = (
-            (open_ended or kwargs.keys() <= names)
+        given, names_given = len(args), kwargs.keys()
+        if not (
+            (open_ended or names_given <= names)
             and (variadic or given <= positional)
-            and all(
-                name in kwargs
-                for at, name in enumerate(required)
-                if at >= given or name in keyword_only
-            )
-        )
-        if not fine:
+            and needed[min(given, last)] <= names_given
+        ):
             _refuse(function, signature, args, kwargs)
         return function(*args, **kwargs)
 

@@ -18,6 +18,7 @@ from xdsl_neuron.nki.run import Runner
 from xdsl_neuron.nki.specialise import Personality, Traced, trace_kernel
 from xdsl_neuron.tracer.context import current_or_none
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
+from xdsl_neuron.verification import verify
 
 TARGET_VARIABLE: Final = "NEURON_PLATFORM_TARGET_OVERRIDE"
 
@@ -84,10 +85,12 @@ class Kernel:
         return runner.run(binding.arrays)
 
     def trace(self, *args: Any, **kwargs: Any) -> ModuleOp:
-        """The `penguin` module of the kernel for arrays or tensor specs."""
+        """The verified `penguin` module of the kernel for arrays or tensor specs."""
         binding = self._binder.bind(args, kwargs)
         arch = resolve_target(self.platform_target, self.personality)
-        return self._trace(binding, arch).module
+        module = self._trace(binding, arch).module
+        verify(module)
+        return module
 
     def _trace(self, binding: Binding, arch: Arch) -> Traced:
         return trace_kernel(

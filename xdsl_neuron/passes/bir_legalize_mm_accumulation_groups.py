@@ -86,7 +86,7 @@ def _decisions(function: FuncOp) -> Iterator[Change]:
         raise DiagnosticError(
             matmuls[0],
             "accumulates where it cannot be known what is fresh: a rolled loop has too "
-            "many different iterations, or an offset is in a register; state accumulate "
+            "many different iterations, or an offset is in a register; say accumulate "
             "or raise max-instructions of bir-unroll",
         ) from None
     names = NamePool(op.inst_name.data for op in instructions if op.inst_name)

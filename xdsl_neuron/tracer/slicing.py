@@ -35,11 +35,23 @@ def subscript(view: V, item: object) -> V:
     """
     if isinstance(item, Mask):
         return _masked(view, item)
-    items = list(item) if isinstance(item, tuple) else [item]
-    items = _without_ellipsis(view, items)
-    if any(isinstance(i, View) or (isinstance(i, IndexExpr) and i.shape) for i in items):
-        return _advanced(view, items)
-    return _basic(view, items)
+    items: list[object] = [*item] if isinstance(item, tuple) else [item]
+    named, advanced = 0, False
+    for one in items:
+        if one is ...:
+            return subscript(view, tuple(_without_ellipsis(view, items)))
+        if one is not None:
+            named += 1
+        if isinstance(one, IndexExpr):
+            advanced = advanced or bool(one.shape)
+        elif isinstance(one, View):
+            advanced = True
+    if named > view.ndim:
+        raise NKIIndexError(
+            f"too many indices for '{view.name}': it has {view.ndim} dimensions, got "
+            f"{named}"
+        )
+    return _advanced(view, items) if advanced else _basic(view, items)
 
 
 def _masked(view: V, mask: Mask) -> V:
@@ -53,20 +65,11 @@ def _masked(view: V, mask: Mask) -> V:
 
 
 def _without_ellipsis(view: View, items: list[object]) -> list[object]:
-    for place, item in enumerate(items):
-        if item is ...:
-            named = sum(i is not None and i is not ... for i in items)
-            missing = view.ndim - named
-            if missing < 0:
-                break
-            return [*items[:place], *[slice(None)] * missing, *items[place + 1 :]]
-    named = sum(i is not None for i in items)
-    if named > view.ndim:
-        raise NKIIndexError(
-            f"too many indices for '{view.name}': it has {view.ndim} dimensions, got "
-            f"{named}"
-        )
-    return items
+    """The items with the first `...` written out as slices."""
+    place = next(at for at, item in enumerate(items) if item is ...)
+    named = sum(item is not None and item is not ... for item in items)
+    missing = max(view.ndim - named, 0)
+    return [*items[:place], *[slice(None)] * missing, *items[place + 1 :]]
 
 
 def _basic(view: V, items: Sequence[object]) -> V:
@@ -76,11 +79,10 @@ def _basic(view: V, items: Sequence[object]) -> V:
             f"a masked or indirect view of '{view.name}' cannot be indexed again"
         )
     pairs: list[Pair] = []
-    bounds = list(a.bounds)
+    bounds = a.bounds
     offset, partition, par = a.offset, a.partition, -1
-    dims = iter(range(len(a.pairs)))
-    rest = [slice(None)] * (len(a.pairs) - sum(i is not None for i in items))
-    for item in (*items, *rest):
+    dim = 0
+    for item in items:
         if item is None:
             if par < 0 <= a.par:
                 raise NKISyntaxError(
@@ -88,24 +90,27 @@ def _basic(view: V, items: Sequence[object]) -> V:
                 )
             pairs.append((1, 1))
             continue
-        dim = next(dims)
         step, extent = a.pairs[dim]
         start, num, stride, keep = _range_of(view, item, dim, extent)
         if dim == a.par:
-            par = len(pairs)
+            par, keep = len(pairs), True
             partition = partition + start * step
-            keep = True
         else:
             offset = offset + start * step
-        bound = Bound(dim, len(pairs) if keep else -1, start, stride, num, extent)
-        if _leaves(view, bound):
-            bounds.append(bound)
+        inside = isinstance(start, int) and 0 <= start <= extent - stride * (num - 1) - 1
+        if not inside:
+            bound = Bound(dim, len(pairs) if keep else -1, start, stride, num, extent)
+            if _leaves(view, bound):
+                bounds = (*bounds, bound)
         if keep:
             pairs.append((step * stride, num))
-    layout = Layout(
-        tuple(pairs), par, partition, offset, a.dtype, (), tuple(bounds)
+        dim += 1
+    if dim <= a.par:
+        par = a.par - dim + len(pairs)
+    pairs += a.pairs[dim:]
+    return view.with_layout(
+        Layout(tuple(pairs), par, partition, offset, a.dtype, (), bounds)
     )
-    return view.with_layout(layout)
 
 
 def _range_of(
@@ -127,17 +132,21 @@ def _range_of(
 def _slice_range(
     item: "slice[object, object, object]", dim: int, extent: int
 ) -> tuple[Expr, int, int, bool]:
-    if item.start is None and item.stop is None and item.step is None:
-        return 0, extent, 1, True
-    step = 1 if item.step is None else as_expr(item.step, "step")
+    start, stop, step = item.start, item.stop, item.step
+    if step is None:
+        if start is None and stop is None:
+            return 0, extent, 1, True
+        if isinstance(start, int) and isinstance(stop, int) and 0 <= start < stop:
+            return start, stop - start, 1, True
+    step = 1 if step is None else as_expr(step, "step")
     if not isinstance(step, int):
         raise NKITypeError("`step` must be int")
     if step == 0:
         raise NKIValueError(f"step of `{item}` must be non-zero")
     if step < 0:
         raise NKINotImplementedError(f"step of `{item}` must be positive")
-    start = 0 if item.start is None else as_expr(item.start, "start")
-    stop = extent if item.stop is None else as_expr(item.stop, "stop")
+    start = 0 if start is None else as_expr(start, "start")
+    stop = extent if stop is None else as_expr(stop, "stop")
     if isinstance(start, int) and start < 0:
         start += extent
     if isinstance(stop, int) and stop < 0:

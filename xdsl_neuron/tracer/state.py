@@ -56,6 +56,7 @@ Dep: TypeAlias = "View | str"
 
 _MAX_CHECKED_ITERATIONS: Final = 1024
 _UNKNOWN: Final = UnknownLoc()
+_UNCHECKED: Final = ("inst_name", "after")
 
 
 @dataclass(eq=False, slots=True)
@@ -110,6 +111,7 @@ class TraceState:
             )
         ]
         self._names: dict[str, int] = {}
+        self._checked: set[object] = set()
         self._counter = 0
 
     # -- what is known of loop indices ---------------------------------------------
@@ -172,11 +174,36 @@ class TraceState:
             block = before.parent
             assert block is not None
             block.insert_op_before(inst, before)
+        if isinstance(inst, Instruction):
+            self._check(inst)
+        return given
+
+    def _check(self, inst: Instruction) -> None:
+        """
+        Runs the instruction's gates, once for all instructions that look alike.
+
+        A gate depends on the class, the operands' types and which of them are the same,
+        the properties, and the ranges of the loops: unrolled bodies repeat them.
+        """
+        values = list(inst.operands)
+        key = (
+            type(inst),
+            tuple([(id(value.type), values.index(value)) for value in values]),
+            tuple([
+                item for item in inst.properties.items() if item[0] not in _UNCHECKED
+            ]),
+            tuple([
+                value for value in values if isinstance(value.owner, Block)
+                and value.owner is not self.function.body.block
+            ]),
+        )
+        if key in self._checked:
+            return
         try:
-            inst.verify_()
+            inst.check_gates()
         except VerifyException as error:
             raise NKISyntaxError(str(error), inst.location) from None
-        return given
+        self._checked.add(key)
 
     def unique_name(self, name: str | None) -> str:
         """`I7` where no name is given; a name given twice gets a number."""

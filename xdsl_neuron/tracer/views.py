@@ -8,6 +8,7 @@ broadcasting give other views of the same buffer and no instruction.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, NoReturn, Self
 
@@ -191,8 +192,8 @@ class View:
             full = whole(kind.shape, kind.space.on_chip)
             if layout.pairs == full.pairs:
                 return None
-        partition = Affine.of(layout.partition) if layout.par == 0 else None
-        return Access(Affine.of(layout.offset), layout.pairs, partition, dtype)
+        partition = _affine(layout.partition) if layout.par == 0 else None
+        return Access(_affine(layout.offset), layout.pairs, partition, dtype)
 
     def _no_tile(self) -> NoReturn:
         raise NKISyntaxError(
@@ -427,6 +428,15 @@ class View:
     def __repr__(self) -> str:
         shape = "x".join(str(extent) for extent in self.shape)
         return f"<{self.name}: {shape} {self.element_type.nki_name} in {self.space}>"
+
+
+@lru_cache(maxsize=65536)
+def _constant(value: int) -> Affine:
+    return Affine(value)
+
+
+def _affine(value: Expr) -> Affine:
+    return _constant(value) if isinstance(value, int) else value
 
 
 def split_pairs(pairs: Sequence[Pair], shape: Shape) -> tuple[Pair, ...] | None:

@@ -267,3 +267,28 @@ penguin.memset %p {value = 1.0}
 %a = penguin.alloc : <128x2x3x5x7x11xf32, sbuf>
 // expected-error @below {{access to 'dst' has 5 free dimensions, exceed max supported number of dimension 4}}
 penguin.memset %a[0, 0][1 x 128, 2310 x 1, 1154 x 1, 385 x 2, 76 x 2, 10 x 2, 3 x 2, 1 x 2] {value = 0.0}
+
+// -----
+
+%a = penguin.alloc : <300x10xf32, hbm>
+%t = penguin.alloc : <128x10xf32, sbuf>
+%n = penguin.alloc : <128x10xi32, sbuf>
+// expected-error @below {{an offset cannot use lane l0}}
+penguin.sb_atom_load %t <- %a[l0 * 1280][10 x 128, 1 x 10]
+// expected-error @below {{uses lane l129, but the instruction has 2 lanes}}
+penguin.memset %t where 5 - l129 >= 0 {value = 0.0}
+// expected-error @below {{uses lane l2, but the instruction has 2 lanes}}
+penguin.index_value %n {value = l2}
+
+// -----
+
+// expected-error @below {{unknown element type 'bf16128x256xbf16'}}
+%p = penguin.alloc : <128x256xbf16128x256xbf16, sbuf>
+
+// -----
+
+builtin.module {
+  %n = "penguin.alloc"() : () -> !neuron.tensor<128x10xi32, sbuf>
+  // expected-error @below {{an access or predicate uses loop index d0, but the operation has 0 index operands}}
+  "penguin.index_value"(%n) <{value = #neuron.affine<d0 + l1>}> : (!neuron.tensor<128x10xi32, sbuf>) -> ()
+}

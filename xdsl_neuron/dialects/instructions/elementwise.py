@@ -12,6 +12,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
@@ -317,6 +318,10 @@ class Iota(ComputeInstruction):
 
     dst = operand_def(TensorType)
     value = prop_def(AffineAttr)
+
+    def expressions(self) -> tuple[Affine, ...]:
+        """Also the value."""
+        return (*super().expressions(), self.value.data)
 
     @gate("SBUF only", "nki.md 1.1 iota")
     def iota_in_sbuf(self) -> None:

@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import UnitAttr
 from xdsl.irdl import operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Operand, target_of
@@ -50,6 +51,11 @@ class Matmul(ComputeInstruction):
     accumulate_if = opt_prop_def(AffineAttr)
     stationary_onezero = opt_prop_def(UnitAttr)
     moving_onezero = opt_prop_def(UnitAttr)
+
+    def expressions(self) -> tuple[Affine, ...]:
+        """Also the condition to accumulate."""
+        condition = self.accumulate_if
+        return super().expressions() + (() if condition is None else (condition.data,))
 
     def lane_shape(self, data: dict[str, Operand]) -> tuple[int, ...]:
         """Contraction, then the stationary's and the moving's free dimensions."""

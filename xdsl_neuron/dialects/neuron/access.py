@@ -48,6 +48,13 @@ class Access:
             return self.offset.positions
         return self.offset.positions | self.partition.positions
 
+    @property
+    def lanes(self) -> frozenset[int]:
+        """Lanes the offsets use; none in a legal access."""
+        if self.partition is None:
+            return self.offset.lanes
+        return self.offset.lanes | self.partition.lanes
+
     def bound(self, indices: Sequence[int]) -> "Access":
         """The access in one iteration, loop indices replaced by their values."""
         if not self.positions:

@@ -25,7 +25,7 @@ _NUMBER: Final = re.compile(
 _VALUE: Final = re.compile(r"%([0-9]+|[A-Za-z_$.-][A-Za-z0-9_$.-]*)(?:#([0-9]{1,9}))?")
 _STRING: Final = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _SYMBOL: Final = re.compile(r"@([A-Za-z_][A-Za-z0-9_$.]*)")
-_SHAPE: Final = re.compile(r"(?:[0-9]{1,12}x)*[A-Za-z][A-Za-z0-9_]*")
+_SHAPE: Final = re.compile(r"((?:[0-9]{1,12}x)*)([A-Za-z][A-Za-z0-9_]*)")
 _PUNCTUATION: Final = re.compile(r"<-|->|>=|[<>()\[\]{},:=*+-]")
 _DEPTH: Final = 64
 
@@ -154,9 +154,10 @@ class Cursor:
             return self.string()
         return self._match(_SYMBOL, "a symbol name").group(1)
 
-    def match_shape(self) -> str:
-        """Reads `128x512xf32`."""
-        return self._match(_SHAPE, "a shape with an element type").group()
+    def shape(self) -> tuple[tuple[int, ...], str]:
+        """Reads `128x512xf32`: the extents and the element type's name."""
+        dims, element = self._match(_SHAPE, "a shape with an element type").groups()
+        return tuple(int(dim) for dim in dims.split("x")[:-1]), element
 
     def enum(self, members: type[EnumT]) -> EnumT:
         """Reads the spelling of a member."""

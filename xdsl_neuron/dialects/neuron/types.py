@@ -1,6 +1,5 @@
 """Types shared by all levels: tensors by memory space, and registers."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
@@ -123,8 +122,7 @@ def scan_tensor_spec(cursor: Cursor) -> TensorSpec:
     """Reads `<128x512xf32, sbuf>`."""
     cursor.expect("<")
     start = cursor.pos
-    text = cursor.match_shape()
-    *dims, element = text.split("x") if "_x4" not in text else _split_packed(text)
+    dims, element = cursor.shape()
     try:
         dtype = DType.from_ir(element)
     except ValueError as error:
@@ -132,17 +130,7 @@ def scan_tensor_spec(cursor: Cursor) -> TensorSpec:
     cursor.expect(",")
     space = cursor.enum(Space)
     cursor.expect(">")
-    return TensorSpec(tuple(int(dim) for dim in dims), dtype, space)
-
-
-def _split_packed(text: str) -> Sequence[str]:
-    """Splits a shape whose element type's own name contains an `x`."""
-    dims: list[str] = []
-    rest = text
-    while rest and rest[0].isdigit():
-        dim, _, rest = rest.partition("x")
-        dims.append(dim)
-    return [*dims, rest]
+    return TensorSpec(dims, dtype, space)
 
 
 def render_tensor_spec(spec: TensorSpec) -> str:
