@@ -78,8 +78,7 @@ def compute(body: str, *inputs: str, out: str, shape: str = "") -> str:
         f"a{k} = %a{k}: !neuron.tensor<{text}, hbm>" for k, text in enumerate(inputs)
     )
     lines: Sequence[str] = [
-        f"%x{k} = penguin.alloc : <{text}, sbuf>\n      "
-        f"penguin.dma_copy %x{k} <- %a{k}"
+        f"%x{k} = penguin.alloc : <{text}, sbuf>\n      penguin.dma_copy %x{k} <- %a{k}"
         for k, text in enumerate(inputs)
     ]
     steps = "\n      ".join(

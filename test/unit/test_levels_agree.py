@@ -72,7 +72,9 @@ def run(text: str) -> list[bytes]:
     inputs = arguments(program)
     outputs = program.run(inputs)
     mutable = [
-        array for array, port in zip(inputs, program.inputs, strict=True) if port.mutable
+        array
+        for array, port in zip(inputs, program.inputs, strict=True)
+        if port.mutable
     ]
     return [array.tobytes() for array in (*outputs, *mutable)]
 

@@ -15,7 +15,9 @@ BF16 = ml_dtypes.bfloat16
 def test_tensor_tensor_adds() -> None:
     a, b = random((128, 64)), random((128, 64), 1)
     text = compute(
-        "penguin.tensor_tensor add %t <- %x0, %x1", "128x64xf32", "128x64xf32",
+        "penguin.tensor_tensor add %t <- %x0, %x1",
+        "128x64xf32",
+        "128x64xf32",
         out="128x64xf32",
     )
     (result,) = run(text, a, b)
@@ -26,7 +28,8 @@ def test_tensor_tensor_adds() -> None:
 def test_result_is_cast(dtype: DType) -> None:
     a = random((32, 8)) * 300
     text = compute(
-        "penguin.tensor_scalar_ptr mult %t <- %x0 {imm0 = 2.0}", "32x8xf32",
+        "penguin.tensor_scalar_ptr mult %t <- %x0 {imm0 = 2.0}",
+        "32x8xf32",
         out=f"32x8x{dtype.ir_name}",
     )
     (result,) = run(text, a)
@@ -39,7 +42,10 @@ def test_tensor_scalar_with_columns() -> None:
     text = compute(
         "penguin.tensor_scalar_ptr subtract %t <- %x0, scalar0 = %x1, scalar1 = %x2 "
         "{op1 = mult, reverse0}",
-        "16x40xf32", "16x1xf32", "16x1xbf16", out="16x40xf32",
+        "16x40xf32",
+        "16x1xf32",
+        "16x1xbf16",
+        out="16x40xf32",
     )
     (result,) = run(text, a, s, b)
     assert np.array_equal(result, (s - a) * b.astype(np.float32))
@@ -61,7 +67,9 @@ def test_bit_operation_on_columns() -> None:
     text = compute(
         "penguin.tensor_scalar_ptr bitwise_and %t <- %x0, scalar0 = %x1 "
         "{op1 = bitwise_or, imm1 = 64}",
-        "4x8xu8", "4x1xu8", out="4x8xu8",
+        "4x8xu8",
+        "4x1xu8",
+        out="4x8xu8",
     )
     (result,) = run(text, a, s)
     assert np.array_equal(result, (a & s) | 64)
@@ -71,7 +79,10 @@ def test_activation_with_scale_and_bias() -> None:
     a, bias, scale = random((8, 16)), random((8, 1), 1), random((8, 1), 2)
     text = compute(
         "penguin.activation Exp %t <- %x0, bias = %x1, scale = %x2",
-        "8x16xf32", "8x1xf32", "8x1xf32", out="8x16xf32",
+        "8x16xf32",
+        "8x1xf32",
+        "8x1xf32",
+        out="8x16xf32",
     )
     (result,) = run(text, a, bias, scale)
     assert np.array_equal(result, np.exp(a * scale + bias))
@@ -82,7 +93,8 @@ def test_activation_immediates_and_reciprocal() -> None:
     text = compute(
         "penguin.activation Square %t <- %x0 {scale_imm = 2, bias_imm = 1.0}\n"
         "penguin.reciprocal %t <- %t",
-        "8x16xf32", out="8x16xf32",
+        "8x16xf32",
+        out="8x16xf32",
     )
     (result,) = run(text, a)
     two, one = np.float32(2), np.float32(1)
@@ -121,7 +133,10 @@ def test_copy_predicated_and_select() -> None:
         "penguin.tensor_copy %t <- %x0\n"
         "penguin.tensor_copy_predicated %t <- %x2, src = %x1 {reverse}\n"
         "penguin.tensor_select %t <- %x2, on_true = %t {false_imm = -1.0}",
-        "4x6xf32", "4x6xf32", "4x6xu8", out="4x6xf32",
+        "4x6xf32",
+        "4x6xf32",
+        "4x6xu8",
+        out="4x6xf32",
     )
     (result,) = run(text, a, b, p)
     assert np.array_equal(result, np.where(p, a, np.float32(-1)))
@@ -140,7 +155,9 @@ def test_operands_of_different_ranks(left: str, right: str) -> None:
     a, b = random((4, 24)), random((4, 24), 1)
     text = compute(
         f"penguin.tensor_tensor subtract %t <- %x0{left}, %x1{right}",
-        "4x24xf32", "4x24xf32", out="4x24xf32",
+        "4x24xf32",
+        "4x24xf32",
+        out="4x24xf32",
     )
     (result,) = run(text, a, b)
 
@@ -160,7 +177,8 @@ def test_overlapping_copies_read_all_before_they_write() -> None:
     text = compute(
         "penguin.tensor_copy %x0[0, 1][1 x 4, 1 x 23] <- %x0[0, 0][1 x 4, 1 x 23]\n"
         "penguin.tensor_copy %t <- %x0",
-        "4x24xf32", out="4x24xf32",
+        "4x24xf32",
+        out="4x24xf32",
     )
     (result,) = run(text, a)
     assert np.array_equal(result, np.concatenate([a[:, :1], a[:, :-1]], axis=1))
@@ -173,7 +191,8 @@ def test_in_place_two_stages_with_own_column() -> None:
         "scalar0 = %x0[0, 3][1 x 4, 1 x 1], scalar1 = %x0[0, 5][1 x 4, 1 x 1] "
         "{op1 = mult}\n"
         "penguin.tensor_copy %t <- %x0",
-        "4x24xf32", out="4x24xf32",
+        "4x24xf32",
+        out="4x24xf32",
     )
     (result,) = run(text, a)
     assert np.array_equal(result, (a - a[:, 3:4]) * a[:, 5:6])
@@ -185,7 +204,8 @@ def test_access_of_another_type_reinterprets() -> None:
         "penguin.tensor_copy %t[0, 0][1 x 4, 1 x 16] as u16 "
         "<- %x0[0, 0][1 x 4, 1 x 16] as u16\n"
         "penguin.memset %t[0, 1][1 x 4, 2 x 8] as u16 {value = 0}",
-        "4x8xf32", out="4x8xf32",
+        "4x8xf32",
+        out="4x8xf32",
     )
     (result,) = run(text, a)
     expected = a.copy()
@@ -201,7 +221,9 @@ def test_box_mask_keeps_the_rest() -> None:
     text = compute(
         "penguin.tensor_copy %t <- %x0\n"
         f"penguin.tensor_tensor add %t <- %x0, %x1 {BOX}",
-        "4x24xf32", "4x24xf32", out="4x24xf32",
+        "4x24xf32",
+        "4x24xf32",
+        out="4x24xf32",
     )
     (result,) = run(text, a, b)
     expected = a.copy()
@@ -215,7 +237,9 @@ def test_mask_clips_operands_of_another_rank() -> None:
         "penguin.tensor_copy %t <- %x0\n"
         "penguin.tensor_scalar_ptr add %t <- %x1[0, 0][1 x 4, 6 x 4, 1 x 6], "
         f"scalar0 = %x0[0, 0][1 x 4, 24 x 1, 1 x 1] {BOX}",
-        "4x24xf32", "4x24xf32", out="4x24xf32",
+        "4x24xf32",
+        "4x24xf32",
+        out="4x24xf32",
     )
     (result,) = run(text, a, b)
     expected = a.copy()
@@ -241,7 +265,9 @@ def test_residual_mask_writes_only_where_it_holds(instruction: str) -> None:
     fields = " {value = 3.0}" if "memset" in instruction else ""
     types = ("4x24xf32", "4x24xf32")
     before = "penguin.tensor_copy %t <- %x1\n"
-    (whole,) = run(compute(f"penguin.{instruction}{fields}", *types, out=types[0]), a, b)
+    (whole,) = run(
+        compute(f"penguin.{instruction}{fields}", *types, out=types[0]), a, b
+    )
     text = compute(
         f"{before}penguin.{instruction} {RESIDUAL}{fields}", *types, out=types[0]
     )
@@ -256,7 +282,10 @@ def test_residual_mask_of_a_predicated_copy() -> None:
     text = compute(
         "penguin.tensor_copy %t <- %x1\n"
         f"penguin.tensor_copy_predicated %t <- %x2, src = %x0 {RESIDUAL}",
-        "4x24xf32", "4x24xf32", "4x24xu8", out="4x24xf32",
+        "4x24xf32",
+        "4x24xf32",
+        "4x24xu8",
+        out="4x24xf32",
     )
     (result,) = run(text, a, b, p)
     mask = np.arange(4)[:, None] * 5 >= np.arange(24)
@@ -281,7 +310,8 @@ def test_masked_access_beyond_the_tile_is_clipped() -> None:
         "penguin.for sequential %i = 0 to 3 {\n"
         "penguin.tensor_copy %t[0, %i * 4][1 x 4, 1 x 4] <- %x0[0, %i * 4]"
         "[1 x 4, 1 x 4] where 9 - %i * 4 - l1 >= 0\n}",
-        "4x10xf32", out="4x10xf32",
+        "4x10xf32",
+        out="4x10xf32",
     )
     (result,) = run(text, a)
     assert np.array_equal(result, a)
@@ -292,7 +322,8 @@ def test_out_of_bounds_is_an_error_with_a_place() -> None:
         "penguin.for sequential %i = 0 to 2000 {\n"
         "penguin.tensor_copy %t[0, %i][1 x 4, 1 x 1] <- %x0[0, 0][1 x 4, 1 x 1] "
         "where 1999 - %i - l0 >= 0 and l0 + %i + 5 >= 0\n}",
-        "4x10xf32", out="4x10xf32",
+        "4x10xf32",
+        out="4x10xf32",
     )
     with pytest.raises(MachineError, match="Out-of-bound access for tensor `t`") as e:
         program(text)
@@ -307,7 +338,8 @@ def test_mask_that_no_operand_can_follow_is_refused() -> None:
     text = compute(
         "penguin.tensor_copy %t[0, 0][1 x 4, 1 x 24] <- %x0[0, 0][1 x 4, 1 x 6, 6 x 4] "
         "where l1 - 5 >= 0",
-        "4x24xf32", out="4x24xf32",
+        "4x24xf32",
+        out="4x24xf32",
     )
     with pytest.raises(MachineError, match="give all operands one shape"):
         run(text, a)

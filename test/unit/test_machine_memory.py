@@ -24,7 +24,8 @@ LONG = compute(
     "penguin.tensor_copy %u <- %x0[0, (%i + %j) mod 7][1 x 8, 1 x 1]\n"
     "penguin.tensor_tensor add %t[0, %j][1 x 8, 1 x 1] "
     "<- %t[0, %j][1 x 8, 1 x 1], %u\n}\n}",
-    "8x7xf32", out="8x100xf32",
+    "8x7xf32",
+    out="8x100xf32",
 )
 
 
@@ -104,7 +105,9 @@ def test_poison_where_only_a_part_is_written() -> None:
         "%t = penguin.alloc : <4x4xf32, sbuf>\n"
         "penguin.memset %t[1, 1][1 x 2, 1 x 2] {value = 1.0}\n"
         "penguin.dma_copy %o[0][1 x 16] <- %t\n",
-        "", "o", "<5x4xf32, hbm>",
+        "",
+        "o",
+        "<5x4xf32, hbm>",
     )
     (result,) = run(text)
     written = np.zeros((5, 4), np.bool_)
@@ -118,7 +121,9 @@ def test_output_written_in_tiles_needs_no_poison() -> None:
         "penguin.memset %t {value = 1.0}\n"
         "penguin.for parallel %i = 0 to 4 {\n"
         "penguin.dma_copy %o[%i * 4][16 x 4, 1 x 4] <- %t\n}",
-        "", "o", "<4x16xf32, hbm>",
+        "",
+        "o",
+        "<4x16xf32, hbm>",
     )
     program = prepared(text)
     assert (program.run([])[0] == 1).all()
@@ -132,7 +137,9 @@ def test_reading_back_an_output_before_it_is_whole() -> None:
         "penguin.dma_copy %o[0][1 x 4] <- %t\n"
         "penguin.dma_copy %t <- %o[2][1 x 4]\n"
         "penguin.dma_copy %o[4][1 x 4] <- %t\n",
-        "", "o", "<1x8xf32, hbm>",
+        "",
+        "o",
+        "<1x8xf32, hbm>",
     )
     (result,) = run(text)
     np.testing.assert_equal(result.tolist(), [[1, 1, 1, 1, 1, 1, np.nan, np.nan]])
@@ -143,7 +150,9 @@ def test_initial_value_where_nothing_writes() -> None:
         "%t = penguin.alloc init 3.0 : <4x4xbf16, sbuf>\n"
         "penguin.memset %t[1, 1][1 x 2, 1 x 2] {value = 1.0}\n"
         "penguin.dma_copy %o <- %t\n",
-        "", "o", "<4x4xf32, hbm>",
+        "",
+        "o",
+        "<4x4xf32, hbm>",
     )
     (result,) = run(text)
     expected = np.full((4, 4), 3, np.float32)
@@ -169,7 +178,8 @@ def test_a_buffer_is_not_shared_while_it_is_alive() -> None:
         "%y = penguin.alloc : <8x16xf32, sbuf>\n"
         "penguin.tensor_tensor mult %y <- %v, %x0\n"
         "penguin.tensor_tensor add %t <- %t, %y\n}",
-        "8x16xf32", out="8x16xf32",
+        "8x16xf32",
+        out="8x16xf32",
     )
     (result,) = run(text, a)
     one = (a * 2 + 1) * a

@@ -93,8 +93,8 @@ def test_strided_arrays(options: MachineOptions) -> None:
 def test_one_array_as_input_and_output() -> None:
     a = random((8, 6))
     text = IN_PLACE.replace("<- %a\n", "<- %a[0][6 x 8, 1 x 6]\n").replace(
-        "penguin.sb_atom_store", "penguin.tensor_scalar_ptr mult %t <- %t {imm0 = 2.0}\n"
-        "  penguin.sb_atom_store",
+        "penguin.sb_atom_store",
+        "penguin.tensor_scalar_ptr mult %t <- %t {imm0 = 2.0}\n  penguin.sb_atom_store",
     )
     expected = a * 2
     prepared(text).run([a, a])
@@ -195,6 +195,9 @@ def test_import_is_light() -> None:
     environment = {"PYTHONPATH": ":".join(sys.path)}
     done = subprocess.run(
         [sys.executable, "-c", code],
-        capture_output=True, text=True, check=True, env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
     )
     assert done.stdout == "[] 1\n"

@@ -17,7 +17,9 @@ def copy(access: str, shape: str, result: str) -> str:
     """A DMA from an access of `%a` into the output."""
     return kernel(
         f"penguin.dma_copy %o <- %a{access}",
-        f"a = %a: !neuron.tensor<{shape}, hbm>", "o", f"<{result}, hbm>",
+        f"a = %a: !neuron.tensor<{shape}, hbm>",
+        "o",
+        f"<{result}, hbm>",
     )
 
 
@@ -56,7 +58,9 @@ def test_shapes_without_a_common_nest() -> None:
     a = np.arange(6, dtype=np.float32).reshape(1, 6)
     text = kernel(
         "penguin.dma_copy %o[0][3 x 2, 1 x 3] <- %a[0][1 x 3, 3 x 2]",
-        "a = %a: !neuron.tensor<1x6xf32, hbm>", "o", "<1x6xf32, hbm>",
+        "a = %a: !neuron.tensor<1x6xf32, hbm>",
+        "o",
+        "<1x6xf32, hbm>",
     )
     (result,) = run(text, a)
     assert result.tolist() == [[0, 3, 1, 4, 2, 5]]
@@ -70,7 +74,9 @@ def test_ragged_edge_by_a_mask() -> None:
         "penguin.sb_atom_load %t <- %a[%i * 1024][8 x 128, 1 x 8] "
         "where 299 - %i * 128 - l0 >= 0\n"
         "penguin.sb_atom_store %o[%i * 1024][8 x 128, 1 x 8] <- %t\n}",
-        "a = %a: !neuron.tensor<300x8xf32, hbm>", "o", "<384x8xf32, hbm>",
+        "a = %a: !neuron.tensor<300x8xf32, hbm>",
+        "o",
+        "<384x8xf32, hbm>",
     )
     (result,) = run(text, a)
     assert np.array_equal(result[:300], a)
@@ -83,7 +89,9 @@ def test_residual_mask_is_one_box_a_row() -> None:
         "%t = penguin.alloc init 0.0 : <12x12xf32, sbuf>\n"
         "penguin.sb_atom_load %t <- %a where l0 - l1 >= 0\n"
         "penguin.sb_atom_store %o <- %t",
-        "a = %a: !neuron.tensor<12x12xf32, hbm>", "o", "<12x12xf32, hbm>",
+        "a = %a: !neuron.tensor<12x12xf32, hbm>",
+        "o",
+        "<12x12xf32, hbm>",
     )
     (result,) = run(text, a)
     assert np.array_equal(result, np.tril(a))
@@ -364,7 +372,9 @@ def test_registers_offset_an_access() -> None:
 def test_writing_an_input_is_refused() -> None:
     text = kernel(
         "penguin.dma_copy %a <- %o",
-        "a = %a: !neuron.tensor<4x4xf32, hbm>", "o", "<4x4xf32, hbm>",
+        "a = %a: !neuron.tensor<4x4xf32, hbm>",
+        "o",
+        "<4x4xf32, hbm>",
     )
     with pytest.raises(MachineError, match="writes input 'a', which is not mutable"):
         prepared(text)

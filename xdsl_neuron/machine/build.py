@@ -237,6 +237,10 @@ class Build:
             if storage.coverage is None or not storage.coverage.is_full():
                 self._fill(slot, storage)
 
+    def fill(self, slot: int) -> None:
+        """Fill the whole of a buffer that nothing has written."""
+        self._fill(slot, self.storages[slot])
+
     def _fill(self, slot: int, storage: Storage) -> None:
         """Fill with the initial value, or poison, before anything is written."""
         storage.defined = True

@@ -98,12 +98,6 @@ def covers(
     return Pattern(0, pairs).covers(size)
 
 
-def array(
-    buffer: Buffer,
-    dtype: np.dtype[Any],
-    offset: int,
-    nums: tuple[int, ...],
-    strides: tuple[int, ...],
-) -> NDArray[Any]:
-    """A view of the bytes."""
-    return np.ndarray(nums, dtype, buffer, offset, strides)
+def array_bytes(array: NDArray[Any]) -> Buffer:
+    """The bytes of a contiguous array; ml_dtypes' arrays export no buffer."""
+    return array.reshape(-1).view(np.uint8)

@@ -13,7 +13,7 @@ from xdsl_neuron.machine.analysis import Analysis, run_nodes
 from xdsl_neuron.machine.build import Array, Build, HbmView, run_steps
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.interface import FunctionOp, Port, find_function
-from xdsl_neuron.machine.memory import Buffer
+from xdsl_neuron.machine.memory import array_bytes
 from xdsl_neuron.machine.options import MachineOptions
 from xdsl_neuron.numerics.casts import storage
 
@@ -140,9 +140,9 @@ class Program:
         analysis = self._analysis
         build = Build(analysis.slots, analysis.depth, self._poison, _CHUNK)
         build.bind_constants(analysis.constants)
-        build.outputs = {slot: _bytes(array) for slot, array in outputs.items()}
+        build.outputs = {slot: array_bytes(array) for slot, array in outputs.items()}
         for slot, array in zip(analysis.inputs, bound, strict=True):
-            build.bind(slot, _bytes(array), defined=True)
+            build.bind(slot, array_bytes(array), defined=True)
         run_nodes(analysis.nodes, build)
         build.finish_fills()
         build.flush()
@@ -203,7 +203,7 @@ class _Plan:
         run_steps(self._steps)
 
     def _rebind(self, arrays: dict[int, Array], changed: set[int]) -> None:
-        buffers = {slot: _bytes(array) for slot, array in arrays.items()}
+        buffers = {slot: array_bytes(array) for slot, array in arrays.items()}
         self._bound = dict(arrays)
         steps = self._steps
         for position, function, arguments in self._templates:
@@ -243,11 +243,6 @@ class _Plan:
 
 def _empty(port: Port) -> Array:
     return np.empty(port.shape, storage(port.dtype))
-
-
-def _bytes(array: Array) -> Buffer:
-    """The bytes of a contiguous array; ml_dtypes' arrays export no buffer."""
-    return array.reshape(-1).view(np.uint8)
 
 
 class Machine:

@@ -19,14 +19,13 @@ def api(function: Callable[P, R]) -> Callable[P, R]:
     """
     signature = inspect.signature(function)
     named = [
-        p for p in signature.parameters.values()
+        p
+        for p in signature.parameters.values()
         if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
     ]
     names = frozenset(p.name for p in named)
     positional = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in named)
-    variadic = any(
-        p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()
-    )
+    variadic = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
     open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
     required = [p.name for p in named if p.default is p.empty]
     # needed[n]: names that n positional arguments leave to be given.

@@ -1,12 +1,22 @@
 """Turning what kernels pass into what the builders take."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from xdsl_neuron.tracer.errors import NKITypeError
 from xdsl_neuron.tracer.index import Mask, is_integer
 from xdsl_neuron.tracer.tiles import Number
 from xdsl_neuron.tracer.views import View
+
+
+def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
+    """Whether a value is a tuple or list, of anything."""
+    return isinstance(value, tuple | list)
+
+
+def is_mapping(value: object) -> TypeGuard[dict[Any, Any]]:
+    """Whether a value is a plain dict, of anything."""
+    return type(value) is dict
 
 
 def as_view(value: Any, what: str) -> View:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from xdsl_neuron.nki.arguments import is_mapping, is_sequence
 from xdsl_neuron.nki.dtype import LanguageDtype
 from xdsl_neuron.nki.specs import TensorSpec, is_array, spec_of
 from xdsl_neuron.tracer.errors import NKITypeError
@@ -40,21 +41,29 @@ class Binding:
             for name, array in zip(self.names, self.arrays, strict=True)
         )
 
-    def with_tensors(self, tensors: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def with_tensors(
+        self, tensors: Sequence[Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments with each array replaced by its tensor."""
         left = iter(tensors)
 
         def replaced(value: Any) -> Any:
             if is_array(value):
                 return next(left)
-            if type(value) in (tuple, list):
-                return type(value)(replaced(item) for item in value)
-            if type(value) is dict:
+            if is_sequence(value) and _is_plain(value):
+                items = [replaced(item) for item in value]
+                return tuple(items) if isinstance(value, tuple) else items
+            if is_mapping(value):
                 return {key: replaced(item) for key, item in value.items()}
             return value
 
         args = tuple(replaced(value) for value in self.args)
         return args, {key: replaced(value) for key, value in self.kwargs.items()}
+
+
+def _is_plain(value: object) -> bool:
+    """A tuple or list itself: a named tuple is one value."""
+    return type(value) in (tuple, list)
 
 
 class Binder:
@@ -82,7 +91,11 @@ class Binder:
             collector.visit(name, value)
         key = tuple(collector.key) if collector.stable else None
         return Binding(
-            tuple(collector.names), tuple(collector.arrays), key, bound.args, bound.kwargs
+            tuple(collector.names),
+            tuple(collector.arrays),
+            key,
+            bound.args,
+            bound.kwargs,
         )
 
 
@@ -99,11 +112,11 @@ class _Collector:
             self.arrays.append(value)
             kind = value.kind if isinstance(value, TensorSpec) else value.dtype
             self.key.append((name, tuple(value.shape), kind))
-        elif type(value) in (tuple, list):
-            self.key.append((name, type(value), len(value)))
+        elif is_sequence(value) and _is_plain(value):
+            self.key.append((name, isinstance(value, tuple), len(value)))
             for at, item in enumerate(value):
                 self.visit(f"{name}.{at}", item)
-        elif type(value) is dict:
+        elif is_mapping(value):
             self.key.append((name, dict, tuple(value)))
             for key, item in value.items():
                 self.visit(f"{name}.{key}", item)

@@ -20,8 +20,9 @@ def apply(op: Op, operands: Sequence[Any], dtype: Any, mask: Any) -> Any:
     trace = session()
     if len(operands) != op.arity:
         raise NKITypeError(f"{op} takes {op.arity} operands, got {len(operands)}")
-    values = [as_operand(value, "x" if at == 0 else "y") for at, value in
-              enumerate(operands)]
+    values = [
+        as_operand(value, "x" if at == 0 else "y") for at, value in enumerate(operands)
+    ]
     kind = None if dtype is None else as_dtype(dtype)
     clip = as_mask(mask)
     if not any(isinstance(value, View) for value in values):
@@ -41,9 +42,7 @@ def apply(op: Op, operands: Sequence[Any], dtype: Any, mask: Any) -> Any:
             tile, AluOp.IS_EQUAL, 0.0, mask=clip, dtype=kind or DType.UINT8
         )
     if op.name == "invert":
-        return trace.tensorscalar(
-            tile, AluOp.BITWISE_XOR, -1, mask=clip, dtype=kind
-        )
+        return trace.tensorscalar(tile, AluOp.BITWISE_XOR, -1, mask=clip, dtype=kind)
     if op.name == "sin":
         return sine(tile, kind, clip)
     if op.function is None:
@@ -64,8 +63,13 @@ def sine(
     """
     trace = session()
     turned = trace.tensorscalar(
-        tile, AluOp.ADD, _PI + shift, mask=mask, dtype=DType.FLOAT32,
-        op1=AluOp.MOD, scalar1=2 * _PI,
+        tile,
+        AluOp.ADD,
+        _PI + shift,
+        mask=mask,
+        dtype=DType.FLOAT32,
+        op1=AluOp.MOD,
+        scalar1=2 * _PI,
     )
     centred = trace.tensorscalar(
         turned, AluOp.SUBTRACT, _PI, mask=mask, dtype=DType.FLOAT32
@@ -105,6 +109,4 @@ def binary(
     if reverse and op in _COMMUTED:
         op, reverse = _COMMUTED[op], False
     value = number if op.is_bitvec else float(number)
-    return trace.tensorscalar(
-        tile, op, value, reverse, mask, kind, dst=dst
-    )
+    return trace.tensorscalar(tile, op, value, reverse, mask, kind, dst=dst)

@@ -13,6 +13,7 @@ from typing import Any, Final
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_neuron.arch import Arch, get_arch
+from xdsl_neuron.nki.arguments import is_sequence
 from xdsl_neuron.nki.binding import Binder, Binding
 from xdsl_neuron.nki.run import Runner
 from xdsl_neuron.nki.specialise import Personality, Traced, trace_kernel
@@ -93,18 +94,18 @@ class Kernel:
         return module
 
     def _trace(self, binding: Binding, arch: Arch) -> Traced:
-        return trace_kernel(
-            self.function, binding, self.personality, arch, self.grid
-        )
+        return trace_kernel(self.function, binding, self.personality, arch, self.grid)
 
     def __repr__(self) -> str:
-        grid = f"[{', '.join(str(extent) for extent in self.grid)}]" if self.grid else ""
+        grid = (
+            f"[{', '.join(str(extent) for extent in self.grid)}]" if self.grid else ""
+        )
         return f"<nki kernel {self.function.__name__}{grid}>"
 
 
 def as_grid(grid: Any) -> tuple[int, ...]:
     """A launch grid: up to three positive extents."""
-    extents: Sequence[Any] = grid if isinstance(grid, tuple | list) else (grid,)
+    extents: Sequence[Any] = grid if is_sequence(grid) else (grid,)
     try:
         found = tuple(int(extent) for extent in extents)
     except (TypeError, ValueError):

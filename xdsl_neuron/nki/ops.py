@@ -144,7 +144,9 @@ def as_op(value: object, what: str = "op") -> Op:
     name = value if isinstance(value, str) else getattr(value, "__name__", None)
     found = None if name is None else OPS.get(_ALIASES.get(name, name))
     if found is None:
-        raise NKITypeError(f"`{what}` is {value!r}, expected an operation such as nl.add")
+        raise NKITypeError(
+            f"`{what}` is {value!r}, expected an operation such as nl.add"
+        )
     return found
 
 

@@ -10,10 +10,11 @@ from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
+from xdsl_neuron.diagnostics import SourceLocation
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.neuron import TensorType
-from xdsl_neuron.diagnostics import SourceLocation
 from xdsl_neuron.isa import LoopKind, Space
+from xdsl_neuron.nki.arguments import is_sequence
 from xdsl_neuron.nki.binding import Binding
 from xdsl_neuron.nki.trace import KernelTrace
 from xdsl_neuron.tracer.context import tracing
@@ -181,9 +182,8 @@ class _Outputs:
         """The structure of a returned value."""
         if value is None:
             return None
-        if isinstance(value, tuple | list):
-            items: Sequence[Any] = value
-            return tuple(self.collect(item) for item in items)
+        if is_sequence(value):
+            return tuple(self.collect(item) for item in value)
         if not isinstance(value, View):
             raise NKITypeError(
                 f"kernel '{self._kernel}' returns {type(value).__name__} ({value!r}), "

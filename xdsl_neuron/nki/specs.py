@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 from xdsl_neuron.dtypes import DType
@@ -24,25 +25,30 @@ class TensorSpec:
 
 
 def tensor_spec(dtype: Any, shape: Sequence[int]) -> TensorSpec:
-    """A tensor argument: `tensor_spec("bf16", (512, 512))`, by either name of a type."""
+    """
+    A tensor argument: `tensor_spec("bf16", (512, 512))`.
+
+    The type is named as in IR or as in the language.
+    """
     if isinstance(dtype, str):
         try:
             return TensorSpec(DType.from_ir(dtype), as_shape(shape))
         except ValueError:
-            pass
+            pass  # not an IR name: the language's names follow
     return TensorSpec(as_dtype(dtype), as_shape(shape))
 
 
 def is_array(value: object) -> bool:
-    """Whether an argument is a tensor: anything with `__array__` but NumPy's scalars."""
+    """
+    Whether an argument is a tensor: it has `__array__` and is no scalar.
+
+    NumPy's scalars have `__array__` too; they are values known while tracing.
+    """
     if isinstance(value, TensorSpec):
         return True
-    # A NumPy scalar has `__array__` too; only it can be called `item` on in one piece
-    # without being writable.
-    return hasattr(value, "__array__") and hasattr(value, "shape") and not (
-        hasattr(value, "setflags") is False and getattr(value, "shape", None) == ()
-        and type(value).__module__ == "numpy"
-    )
+    if isinstance(value, Number) or not hasattr(value, "__array__"):
+        return False
+    return getattr(value, "shape", ()) != () or hasattr(value, "__setitem__")
 
 
 def spec_of(value: Any, name: str) -> TensorSpec:

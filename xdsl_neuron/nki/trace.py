@@ -66,9 +66,7 @@ class KernelTrace(NeuronCodegen):
         """The append point; what was put off comes first."""
         if self.pending is not None or self.broken_loop is not None:
             self.settle()
-        return super().insert(
-            inst, name, deps, mask, location=location, before=before
-        )
+        return super().insert(inst, name, deps, mask, location=location, before=before)
 
     def settle(self) -> None:
         """Emits what was put off; refuses to go on after a loop was left early."""

@@ -9,10 +9,11 @@ contiguous run and two strided dimensions (dma.md 8.1, 8.7).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from xdsl_neuron.access import Nest, Pattern, align
+from xdsl_neuron.access import Nest, Pairs, Pattern, align
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.dma import (
     COUNT_MAX,
@@ -29,6 +30,27 @@ _JOINT = 1 << 128
 """Steps of two sides as one number: `left * _JOINT + right`."""
 
 
+class Form(NamedTuple):
+    """What of a side does not depend on where it starts."""
+
+    pairs: Pairs
+    on_chip: bool
+    element_bytes: int
+
+    def pattern(self) -> Pattern:
+        """The walk over elements from 0, partitions one pitch apart."""
+        zero = Affine(0)
+        return Access(zero, self.pairs, zero if self.on_chip else None).flat(_PITCH)
+
+
+class Part(NamedTuple):
+    """A piece of a side, from where the side starts; offset and steps in bytes."""
+
+    partition: int
+    offset: int
+    pairs: Pairs
+
+
 @dataclass(frozen=True, slots=True)
 class Side:
     """One side of a transfer: its access in elements, bytes per element."""
@@ -37,9 +59,19 @@ class Side:
     element_bytes: int
 
     @property
-    def on_chip(self) -> bool:
-        """Whether it has partitions."""
-        return self.access.partition is not None
+    def form(self) -> Form:
+        """What does not depend on where it starts."""
+        access = self.access
+        return Form(access.pairs, access.partition is not None, self.element_bytes)
+
+    def at(self, part: Part) -> Access:
+        """The access of a piece, in bytes."""
+        access = self.access
+        offset = access.offset.constant * self.element_bytes + part.offset
+        if access.partition is None:
+            return Access(Affine(offset), part.pairs)
+        partition = access.partition.constant + part.partition
+        return Access(Affine(offset), part.pairs, Affine(partition))
 
 
 class Loop(NamedTuple):
@@ -50,44 +82,52 @@ class Loop(NamedTuple):
     right: int
 
 
-Pieces = Iterator[tuple[Access, Access]]
-"""Accesses in bytes, left and right."""
-
-
-def copies(left: Side, right: Side, ordered: bool) -> Pieces:
+def copies(left: Side, right: Side, ordered: bool) -> Iterator[tuple[Access, Access]]:
     """
-    Descriptor accesses that together copy `right` to `left`, element by element.
+    Descriptor accesses in bytes that together copy `right` to `left`, in elements.
 
     `ordered` keeps the order of the elements; otherwise a nest of too many dimensions
     is cut along its shortest.
     """
-    for nest in align(_flat(left.access), _flat(right.access)):
-        yield from _cut(nest, left, right, ordered)
+    for part_left, part_right in _parts(left.form, right.form, ordered):
+        yield left.at(part_left), right.at(part_right)
 
 
-def _flat(access: Access) -> Pattern:
-    return access.flat(_PITCH)
+@lru_cache(maxsize=1024)
+def _parts(left: Form, right: Form, ordered: bool) -> tuple[tuple[Part, Part], ...]:
+    nests = align(left.pattern(), right.pattern())
+    return tuple(part for nest in nests for part in _cut(nest, left, right, ordered))
 
 
-def _cut(nest: Nest, left: Side, right: Side, ordered: bool) -> Pieces:
+def _cut(
+    nest: Nest, left: Form, right: Form, ordered: bool
+) -> Iterator[tuple[Part, Part]]:
     loops = [Loop(*each) for each in zip(nest.nums, nest.steps_a, nest.steps_b)]
     outer, inner = _outer_loops(loops, left, right, ordered)
     limit, most = _limits(inner, left, right, STRIDED_DIMS_MAX)
     pieces = list(_split(inner, limit, most))
-    for starts in product(*(range(loop.num) for loop in outer)):
-        at_left, at_right = nest.start_a, nest.start_b
-        for index, loop in zip(starts, outer, strict=True):
-            at_left += index * loop.left
-            at_right += index * loop.right
+    for at_left, at_right in _starts(nest, outer):
         for (first_left, first_right), found in pieces:
+            steps_left = [(loop.left, loop.num) for loop in found]
+            steps_right = [(loop.right, loop.num) for loop in found]
             yield (
-                _side_bytes(left, at_left + first_left, found, 0),
-                _side_bytes(right, at_right + first_right, found, 1),
+                _part(left, at_left + first_left, steps_left),
+                _part(right, at_right + first_right, steps_right),
             )
 
 
+def _starts(nest: Nest, outer: Sequence[Loop]) -> Iterator[tuple[int, int]]:
+    """Where each iteration of the outer loops begins, on both sides."""
+    for indices in product(*(range(loop.num) for loop in outer)):
+        at_left, at_right = nest.start_a, nest.start_b
+        for index, loop in zip(indices, outer, strict=True):
+            at_left += index * loop.left
+            at_right += index * loop.right
+        yield at_left, at_right
+
+
 def _outer_loops(
-    loops: list[Loop], left: Side, right: Side, ordered: bool
+    loops: list[Loop], left: Form, right: Form, ordered: bool
 ) -> tuple[list[Loop], list[Loop]]:
     """Loops that become descriptors of their own, and those inside a descriptor."""
     outer: list[Loop] = []
@@ -112,7 +152,7 @@ def _outer_loops(
     return outer, inner
 
 
-def _too_far(loop: Loop, left: Side, right: Side) -> bool:
+def _too_far(loop: Loop, left: Form, right: Form) -> bool:
     sides = ((loop.left, left), (loop.right, right))
     return any(
         not _steps_partitions(step) and abs(step) * side.element_bytes > STEP_MAX
@@ -125,7 +165,7 @@ def _steps_partitions(step: int) -> bool:
 
 
 def _limits(
-    loops: Sequence[Loop], left: Side, right: Side, strided: int
+    loops: Sequence[Loop], left: Form, right: Form, strided: int
 ) -> tuple[int, int]:
     """How many loops a descriptor takes, and the innermost one's count."""
     if not loops:
@@ -158,20 +198,20 @@ def _apart(joint: int) -> tuple[int, int]:
     return left, joint - left * _JOINT
 
 
-def _side_bytes(side: Side, start: int, loops: Sequence[Loop], which: int) -> Access:
-    """The access of one side, in bytes; loops outermost first."""
-    size = side.element_bytes
-    steps = [(loop[1 + which], loop.num) for loop in loops]
-    if not side.on_chip:
+def _part(form: Form, start: int, steps: Sequence[tuple[int, int]]) -> Part:
+    """A piece in bytes; its loops are (step, num), outermost first."""
+    size = form.element_bytes
+    if not form.on_chip:
         pairs = tuple((step * size, num) for step, num in steps)
-        return Access(Affine(start * size), pairs or ((size, 1),))
+        return Part(0, start * size, pairs or ((size, 1),))
     partitions = (1, 1)
     if steps and _steps_partitions(steps[0][0]):
         (step, num), *steps = steps
         partitions = (step // _PITCH, num)
     pairs = tuple((step * size, num) for step, num in steps) or ((size, 1),)
-    partition, offset = divmod(start, _PITCH)
-    return Access(Affine(offset * size), (partitions, *pairs), Affine(partition))
+    partition = (start + _PITCH // 2) // _PITCH
+    offset = (start - partition * _PITCH) * size
+    return Part(partition, offset, (partitions, *pairs))
 
 
 def indexed_rows(
@@ -183,46 +223,53 @@ def indexed_rows(
     The first dimension of `rows` is the indexed one. Rows stay in index order within
     each column. `ValueError` where the chip side's rows cannot be taken one by one.
     """
-    step, count = rows.access.pairs[0]
-    walked = Pattern(
-        rows.access.offset.constant, ((_PITCH, count), *rows.access.pairs[1:])
-    )
-    nests = list(align(walked, _flat(chip.access)))
-    picked, columns = _row_loops(nests) if len(nests) == 1 else (None, [])
-    strided = STRIDED_DIMS_MAX - max(len(picked or ()), 1 if count > 1 else 0)
-    chip_partitions = sum(_steps_partitions(each.right) for each in picked or ())
-    if picked is None or strided < 0 or chip_partitions > 1:
+    for row_part, chip_part in _row_parts(rows.form, chip.form) or ():
+        yield rows.at(row_part), chip.at(chip_part), in_bytes(index, 4)
+    if _row_parts(rows.form, chip.form) is None:
         yield from _one_by_one(rows, chip, index)
-        return
-    nest = nests[0]
+
+
+@lru_cache(maxsize=1024)
+def _row_parts(rows: Form, chip: Form) -> tuple[tuple[Part, Part], ...] | None:
+    """
+    Pieces with all rows each, None where there are none.
+
+    Rows are laid out one pitch apart, so that they stay a dimension of their own.
+    """
+    step, count = rows.pairs[0]
+    walked = Pattern(0, ((_PITCH, count), *rows.pairs[1:]))
+    nests = list(align(walked, chip.pattern()))
+    picked, columns = _row_loops(nests)
+    strided = STRIDED_DIMS_MAX - max(len(picked), 1 if count > 1 else 0)
+    if len(nests) > 1 or strided < 0:
+        return None
+    if sum(_steps_partitions(each.right) for each in picked) > 1:
+        return None
     outer, inner = list[Loop](), columns
     while inner and len(inner) > _limits(inner, rows, chip, strided)[0]:
         outer.append(inner[0])
         inner = inner[1:]
     limit, most = _limits(inner, rows, chip, strided)
     pieces = list(_split(inner, max(limit, 1), most))
-    row_bytes = (step * rows.element_bytes, count)
-    for starts in product(*(range(loop.num) for loop in outer)):
-        at_rows = nest.start_a + sum(i * o.left for i, o in zip(starts, outer))
-        at_chip = nest.start_b + sum(i * o.right for i, o in zip(starts, outer))
-        for (first_rows, first_chip), found in pieces:
-            content = _side_bytes(rows, at_rows + first_rows, found, 0)
-            chip_access = _side_bytes(chip, at_chip + first_chip, [*picked, *found], 1)
-            yield (
-                Access(content.offset, (row_bytes, *content.pairs)),
-                chip_access,
-                in_bytes(index, 4),
+    found: list[tuple[Part, Part]] = []
+    for at_rows, at_chip in _starts(nests[0], outer):
+        for (first_rows, first_chip), loops in pieces:
+            content = _part(
+                rows, at_rows + first_rows, [(loop.left, loop.num) for loop in loops]
             )
+            pairs = ((step * rows.element_bytes, count), *content.pairs)
+            on_chip = [(loop.right, loop.num) for loop in (*picked, *loops)]
+            chip_part = _part(chip, at_chip + first_chip, on_chip)
+            found.append((content._replace(pairs=pairs), chip_part))
+    return tuple(found)
 
 
-def _row_loops(nests: Sequence[Nest]) -> tuple[list[Loop] | None, list[Loop]]:
-    """The loops over rows and those over columns, None where rows are not outermost."""
-    (nest,) = nests
+def _row_loops(nests: Sequence[Nest]) -> tuple[list[Loop], list[Loop]]:
+    """The first nest's loops over rows, which are its outermost, and over columns."""
+    nest = nests[0]
     loops = [Loop(*each) for each in zip(nest.nums, nest.steps_a, nest.steps_b)]
-    picked = [loop for loop in loops if _steps_partitions(loop.left)]
-    if loops[: len(picked)] != picked:
-        return None, []
-    return picked, loops[len(picked) :]
+    rows = sum(_steps_partitions(loop.left) for loop in loops)
+    return loops[:rows], loops[rows:]
 
 
 def _one_by_one(

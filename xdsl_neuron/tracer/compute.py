@@ -24,8 +24,15 @@ _ALU = {member: AluOpAttr(member) for member in AluOp}
 _FUNCTIONS = {member: ActivationFunctionAttr(member) for member in ActivationFunction}
 COMPARISONS = frozenset(
     {
-        AluOp.IS_EQUAL, AluOp.NOT_EQUAL, AluOp.IS_GT, AluOp.IS_GE, AluOp.IS_LT,
-        AluOp.IS_LE, AluOp.LOGICAL_AND, AluOp.LOGICAL_OR, AluOp.LOGICAL_XOR,
+        AluOp.IS_EQUAL,
+        AluOp.NOT_EQUAL,
+        AluOp.IS_GT,
+        AluOp.IS_GE,
+        AluOp.IS_LT,
+        AluOp.IS_LE,
+        AluOp.LOGICAL_AND,
+        AluOp.LOGICAL_OR,
+        AluOp.LOGICAL_XOR,
     }
 )
 """Operations whose result is a truth value (uint8)."""
@@ -78,9 +85,12 @@ class ComputeBuilders(TileBuilders):
                 rhs = self.tensor_copy(rhs)
             dst = self.new_tile(lhs.shape, kind)
         self.emit(
-            penguin.TensorTensorOp, [dst, lhs, rhs],
+            penguin.TensorTensorOp,
+            [dst, lhs, rhs],
             {"op": _ALU[op], "engine": ENGINES[engine]},
-            mask=mask, name=name, deps=deps,
+            mask=mask,
+            name=name,
+            deps=deps,
         )
         return dst
 
@@ -105,12 +115,13 @@ class ComputeBuilders(TileBuilders):
         """`(tensor op0 scalar0) op1 scalar1`; scalars are numbers or (P, 1) tiles."""
         if dst is None:
             dst = self.new_tile(
-                tensor.shape, dtype or (DType.UINT8 if (op1 or op0) in COMPARISONS
-                                        else tensor.element_type)
+                tensor.shape,
+                dtype
+                or (
+                    DType.UINT8 if (op1 or op0) in COMPARISONS else tensor.element_type
+                ),
             )
-        properties: dict[str, Attribute] = {
-            "op0": _ALU[op0], "engine": ENGINES[engine]
-        }
+        properties: dict[str, Attribute] = {"op0": _ALU[op0], "engine": ENGINES[engine]}
         scalars: list[View | None] = []
         for key, scalar in (("imm0", scalar0), ("imm1", scalar1)):
             scalars.append(scalar if isinstance(scalar, View) else None)
@@ -123,8 +134,12 @@ class ComputeBuilders(TileBuilders):
         if reverse1:
             properties["reverse1"] = UnitAttr()
         self.emit(
-            penguin.TensorScalarPtrOp, [dst, tensor, *scalars], properties,
-            mask=mask, name=name, deps=deps,
+            penguin.TensorScalarPtrOp,
+            [dst, tensor, *scalars],
+            properties,
+            mask=mask,
+            name=name,
+            deps=deps,
         )
         return dst
 
@@ -158,7 +173,10 @@ class ComputeBuilders(TileBuilders):
                 bias if isinstance(bias, View) else None,
                 scale if isinstance(scale, View) else None,
             ],
-            properties, mask=mask, name=name, deps=deps,
+            properties,
+            mask=mask,
+            name=name,
+            deps=deps,
         )
         return dst
 
@@ -210,13 +228,18 @@ class ComputeBuilders(TileBuilders):
                 axes = tuple(range(rank - len(axes), rank))
             dst = self.new_tile(shape, dtype or tensor.element_type)
         properties: dict[str, Attribute] = {
-            "op": _ALU[op], "axes": DenseArrayBase.from_list(i64, axes)
+            "op": _ALU[op],
+            "axes": DenseArrayBase.from_list(i64, axes),
         }
         if negate:
             properties["negate"] = UnitAttr()
         self.emit(
-            penguin.TensorReduceOp, [dst, tensor], properties,
-            mask=mask, name=name, deps=deps,
+            penguin.TensorReduceOp,
+            [dst, tensor],
+            properties,
+            mask=mask,
+            name=name,
+            deps=deps,
         )
         return dst
 
@@ -234,8 +257,12 @@ class ComputeBuilders(TileBuilders):
         if dst is None:
             dst = self.new_tile(shape, dtype)
         self.emit(
-            penguin.IndexValueOp, [dst], {"value": AffineAttr(value)},
-            mask=mask, name=name, deps=deps,
+            penguin.IndexValueOp,
+            [dst],
+            {"value": AffineAttr(value)},
+            mask=mask,
+            name=name,
+            deps=deps,
         )
         return dst
 
@@ -269,8 +296,12 @@ class ComputeBuilders(TileBuilders):
             if not isinstance(branch, View):
                 properties[key] = immediate(branch)
         self.emit(
-            penguin.TensorSelectOp, [dst, predicate, *tiles], properties,
-            mask=mask, name=name, deps=deps,
+            penguin.TensorSelectOp,
+            [dst, predicate, *tiles],
+            properties,
+            mask=mask,
+            name=name,
+            deps=deps,
         )
         return dst
 
@@ -293,7 +324,10 @@ class ComputeBuilders(TileBuilders):
         self.emit(
             penguin.TensorCopyPredicatedOp,
             [dst, predicate, src if isinstance(src, View) else None],
-            properties, mask=mask, name=name, deps=deps,
+            properties,
+            mask=mask,
+            name=name,
+            deps=deps,
         )
         return dst
 

@@ -1,6 +1,6 @@
 """The trace that is running: ambient, per thread and per task, re-entrant."""
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ def current() -> "NeuronCodegen":
 
 
 @contextmanager
-def tracing(codegen: "NeuronCodegen") -> Iterator["NeuronCodegen"]:
+def tracing(codegen: "NeuronCodegen") -> Generator["NeuronCodegen"]:
     """Makes a trace the current one; the previous one comes back at the end."""
     token = _current.set(codegen)
     try:

@@ -50,15 +50,26 @@ class DmaBuilders(TileBuilders):
         """
         if pointer.is_indirect:
             return self.indirect_load(
-                pointer, mask, None, schedule, deps, name, mode, dma_qos=dma_qos,
+                pointer,
+                mask,
+                None,
+                schedule,
+                deps,
+                name,
+                mode,
+                dma_qos=dma_qos,
                 dtype=dtype,
             )
         dst = self.new_tile(
             pointer.shape, dtype or pointer.element_type, init=other, name=name
         )
         self.emit(
-            penguin.SBAtomLoadOp, [dst, pointer], {"dma_qos": _QOS[dma_qos]},
-            mask=mask, name=name, deps=deps,
+            penguin.SBAtomLoadOp,
+            [dst, pointer],
+            {"dma_qos": _QOS[dma_qos]},
+            mask=mask,
+            name=name,
+            deps=deps,
         )
         return dst
 
@@ -88,8 +99,12 @@ class DmaBuilders(TileBuilders):
         if rmw_op is not None:
             properties["rmw_op"] = AluOpAttr(rmw_op)
         self.emit(
-            penguin.SBAtomStoreOp, [pointer, src], properties,
-            mask=mask, name=name, deps=deps,
+            penguin.SBAtomStoreOp,
+            [pointer, src],
+            properties,
+            mask=mask,
+            name=name,
+            deps=deps,
         )
 
     def legalize_store_value(self, pointer: View, value: View | Number) -> View:
@@ -147,18 +162,33 @@ class DmaBuilders(TileBuilders):
             return
         if dst.is_indirect:
             self.indirect_save(
-                dst, src, mask, rmw_op, None, deps, name, None, dge_mode, oob_mode,
+                dst,
+                src,
+                mask,
+                rmw_op,
+                None,
+                deps,
+                name,
+                None,
+                dge_mode,
+                oob_mode,
                 dma_qos,
             )
             return
         properties: dict[str, Attribute] = {
-            "dge": _DGE[dge_mode], "oob": _OOB[oob_mode], "dma_qos": _QOS[dma_qos]
+            "dge": _DGE[dge_mode],
+            "oob": _OOB[oob_mode],
+            "dma_qos": _QOS[dma_qos],
         }
         if rmw_op is not None:
             properties["rmw_op"] = AluOpAttr(rmw_op)
         self.emit(
-            penguin.DMACopyOp, [dst, src], properties,
-            mask=mask, name=name, deps=deps,
+            penguin.DMACopyOp,
+            [dst, src],
+            properties,
+            mask=mask,
+            name=name,
+            deps=deps,
         )
 
     def indirect_load(
@@ -178,13 +208,14 @@ class DmaBuilders(TileBuilders):
         """Gathers the rows an index tile names."""
         gather = _gather_of(pointer)
         if dst is None:
-            dst = self.new_tile(
-                pointer.shape, dtype or pointer.element_type, name=name
-            )
+            dst = self.new_tile(pointer.shape, dtype or pointer.element_type, name=name)
         self.emit(
-            penguin.NeuronIndirectLoadOp, [dst, pointer, gather.index],
+            penguin.NeuronIndirectLoadOp,
+            [dst, pointer, gather.index],
             _indirect_properties(gather, oob_mode, dge_mode, dma_qos),
-            mask=mask, name=name, deps=deps,
+            mask=mask,
+            name=name,
+            deps=deps,
         )
         return dst
 
@@ -211,8 +242,12 @@ class DmaBuilders(TileBuilders):
             kind = penguin.NeuronIndirectRMWOp
             properties["op"] = AluOpAttr(rmw_op)
         self.emit(
-            kind, [pointer, src, gather.index], properties,
-            mask=mask, name=name, deps=deps,
+            kind,
+            [pointer, src, gather.index],
+            properties,
+            mask=mask,
+            name=name,
+            deps=deps,
         )
 
 

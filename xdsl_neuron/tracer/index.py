@@ -8,9 +8,10 @@ no value while a kernel is traced, so Python control flow on them is refused.
 
 import operator
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn, SupportsIndex, TypeAlias
+from typing import Any, NoReturn, SupportsIndex, TypeAlias, TypeGuard
 
 from xdsl_neuron.affine import Affine, Atom, Lane
+from xdsl_neuron.dialects.neuron.attributes import position_name
 from xdsl_neuron.tracer.context import current_or_none
 from xdsl_neuron.tracer.errors import (
     NKIIndexError,
@@ -24,6 +25,16 @@ Expr: TypeAlias = Affine | int
 """An integer known while tracing, or one that depends on loop indices."""
 
 Shape: TypeAlias = tuple[int, ...]
+
+
+def is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
+    """Whether a value is a tuple, of anything."""
+    return isinstance(value, tuple)
+
+
+def is_slice(value: object) -> TypeGuard["slice[Any, Any, Any]"]:
+    """Whether a value is a slice, of anything."""
+    return isinstance(value, slice)
 
 
 def is_integer(value: object) -> bool:
@@ -85,7 +96,9 @@ def _refuse_value(value: "IndexExpr | Mask", use: str) -> NoReturn:
     codegen = current_or_none()
     program = bool(positions) and codegen is not None and codegen.is_grid(positions)
     if value.shape:
-        message = "Control-flow depending on `nl.arange` or `nl.mgrid` is not supported."
+        message = (
+            "Control-flow depending on `nl.arange` or `nl.mgrid` is not supported."
+        )
     else:
         what = "program_id" if program else "a loop index"
         message = (
@@ -120,7 +133,8 @@ class IndexExpr:
         """Number of axes."""
         return len(self.shape)
 
-    def _combine(self, other: object, sign: int) -> "IndexExpr":
+    def _combine(self, other: object, sign: int) -> "IndexExpr | None":
+        """`self + sign * other`, None where the other is neither index nor int."""
         if isinstance(other, IndexExpr):
             shape = broadcast_shapes(self.shape, other.shape)
             rank = len(shape)
@@ -129,18 +143,18 @@ class IndexExpr:
             return IndexExpr(left + right * sign, shape)
         if isinstance(other, SupportsIndex):
             return IndexExpr(self.expr + sign * operator.index(other), self.shape)
-        return NotImplemented
+        return None
 
     def __add__(self, other: object) -> "IndexExpr":
-        return self._combine(other, 1)
+        return _or_not_implemented(self._combine(other, 1))
 
     __radd__ = __add__
 
     def __sub__(self, other: object) -> "IndexExpr":
-        return self._combine(other, -1)
+        return _or_not_implemented(self._combine(other, -1))
 
     def __rsub__(self, other: object) -> "IndexExpr":
-        return (-self)._combine(other, 1)
+        return _or_not_implemented((-self)._combine(other, 1))
 
     def __neg__(self) -> "IndexExpr":
         return IndexExpr(self.expr * -1, self.shape)
@@ -179,8 +193,7 @@ class IndexExpr:
     def _compare(self, other: object, sign: int, slack: int) -> "Mask":
         """`sign * (self - other) - slack >= 0`."""
         difference = self._combine(other, -1)
-        # Python's protocol answers NotImplemented where the other side may know.
-        if not isinstance(difference, IndexExpr):
+        if difference is None:
             raise NKITypeError(
                 "NKI mask expressions must be affine expressions of static loop "
                 "indices. Dynamic values, tensor elements, or non-affine operations "
@@ -214,7 +227,7 @@ class IndexExpr:
 
     def __getitem__(self, subscript: object) -> "IndexExpr":
         """`[:, None]`: puts the one axis of an arange among axes of extent 1."""
-        if len(self.shape) != 1 or not isinstance(subscript, tuple):
+        if len(self.shape) != 1 or not is_tuple(subscript):
             raise NKIIndexError("Only support multi-dimensional subscript to arange!")
         places = [self._is_colon(item) for item in subscript]
         if places.count(True) != 1:
@@ -254,6 +267,11 @@ class IndexExpr:
 
     def __repr__(self) -> str:
         return f"<index {self}>"
+
+
+def _or_not_implemented(value: IndexExpr | None) -> IndexExpr:
+    """Python asks the other operand when the answer is NotImplemented."""
+    return NotImplemented if value is None else value
 
 
 class Mask:
@@ -307,7 +325,7 @@ class Mask:
         by = rank - len(self.shape)
         if by < 0:
             # Leading axes of extent 1 carry no lane.
-            if any(extent != 1 for extent in self.shape[:-rank or None]):
+            if any(extent != 1 for extent in self.shape[: -rank or None]):
                 raise NKIValueError(
                     f"mask of shape {self.shape} does not fit a tile of rank {rank}"
                 )
@@ -315,7 +333,7 @@ class Mask:
 
     def __str__(self) -> str:
         codegen = current_or_none()
-        name = (lambda n: f"d{n}") if codegen is None else codegen.loop_name
+        name = position_name if codegen is None else codegen.loop_name
         return " & ".join(f"{p.render(name)} >= 0" for p in self.predicates)
 
     def __repr__(self) -> str:

@@ -38,9 +38,7 @@ class MatrixBuilders(TileBuilders):
         if psum is None:
             shape = (*stationary.shape[1:], *moving.shape[1:])
             psum = self.view.of(
-                self.create_tensor(
-                    shape, DType.FLOAT32, Space.PSUM, location=location
-                )
+                self.create_tensor(shape, DType.FLOAT32, Space.PSUM, location=location)
             )
         properties: dict[str, Attribute] = {"accumulate": _ACCUMULATE[accumulate]}
         if is_stationary_onezero:
@@ -48,8 +46,13 @@ class MatrixBuilders(TileBuilders):
         if is_moving_onezero:
             properties["moving_onezero"] = UnitAttr()
         self.emit(
-            penguin.MatMulOp, [psum, stationary, moving], properties,
-            mask=mask, name=name, deps=deps, location=location,
+            penguin.MatMulOp,
+            [psum, stationary, moving],
+            properties,
+            mask=mask,
+            name=name,
+            deps=deps,
+            location=location,
         )
         return psum
 
@@ -76,7 +79,11 @@ class MatrixBuilders(TileBuilders):
                 (columns, tensor.shape[0]), dtype or tensor.element_type, space
             )
         self.emit(
-            penguin.TransposeOp, [dst, tensor], {"engine": ENGINES[engine]},
-            mask=mask, name=name, deps=deps,
+            penguin.TransposeOp,
+            [dst, tensor],
+            {"engine": ENGINES[engine]},
+            mask=mask,
+            name=name,
+            deps=deps,
         )
         return dst

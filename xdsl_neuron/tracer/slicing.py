@@ -1,7 +1,7 @@
 """Basic and advanced indexing of views."""
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from xdsl_neuron.affine import Affine, Index, Lane
 from xdsl_neuron.dialects.neuron import Pair
@@ -20,6 +20,8 @@ from xdsl_neuron.tracer.index import (
     aligned,
     as_expr,
     broadcast_shapes,
+    is_slice,
+    is_tuple,
 )
 from xdsl_neuron.tracer.views import Bound, DynamicSlice, Gather, Layout, View
 
@@ -35,7 +37,7 @@ def subscript(view: V, item: object) -> V:
     """
     if isinstance(item, Mask):
         return _masked(view, item)
-    items: list[object] = [*item] if isinstance(item, tuple) else [item]
+    items: list[object] = [*item] if is_tuple(item) else [item]
     named, advanced = 0, False
     for one in items:
         if one is ...:
@@ -97,7 +99,9 @@ def _basic(view: V, items: Sequence[object]) -> V:
             partition = partition + start * step
         else:
             offset = offset + start * step
-        inside = isinstance(start, int) and 0 <= start <= extent - stride * (num - 1) - 1
+        inside = (
+            isinstance(start, int) and 0 <= start <= extent - stride * (num - 1) - 1
+        )
         if not inside:
             bound = Bound(dim, len(pairs) if keep else -1, start, stride, num, extent)
             if _leaves(view, bound):
@@ -117,7 +121,7 @@ def _range_of(
     view: View, item: object, dim: int, extent: int
 ) -> tuple[Expr, int, int, bool]:
     """(start, num, stride, whether the dimension stays) of one basic index."""
-    if isinstance(item, slice):
+    if is_slice(item):
         return _slice_range(item, dim, extent)
     if isinstance(item, DynamicSlice):
         return item.start, item.size, 1, True
@@ -130,7 +134,7 @@ def _range_of(
 
 
 def _slice_range(
-    item: "slice[object, object, object]", dim: int, extent: int
+    item: "slice[Any, Any, Any]", dim: int, extent: int
 ) -> tuple[Expr, int, int, bool]:
     start, stop, step = item.start, item.stop, item.step
     if step is None:
@@ -228,9 +232,7 @@ def _advanced(view: V, items: Sequence[object]) -> V:
         )
     par = 0 if a.par >= 0 else -1
     return view.with_layout(
-        Layout(
-            (*pairs, *rest), par, partition, offset, a.dtype, (), tuple(bounds)
-        )
+        Layout((*pairs, *rest), par, partition, offset, a.dtype, (), tuple(bounds))
     )
 
 
@@ -348,7 +350,13 @@ def _gathered(view: V, items: Sequence[object], places: Sequence[int]) -> V:
     b = rest.layout
     return view.with_layout(
         Layout(
-            ((step, rows), *pairs), -1, 0, b.offset, a.dtype, (), b.bounds,
+            ((step, rows), *pairs),
+            -1,
+            0,
+            b.offset,
+            a.dtype,
+            (),
+            b.bounds,
             Gather(index, extent),
         )
     )

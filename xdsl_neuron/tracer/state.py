@@ -5,7 +5,7 @@ The state of a trace, and the two places where operations enter the module.
 regions of loops. Nothing else in `tracer` and `nki` adds an operation to a block.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -110,7 +110,7 @@ class TraceState:
                 self.function.arguments, arguments, strict=True
             )
         ]
-        self._names: dict[str, int] = {}
+        self._names: set[str] = set()
         self._checked: set[object] = set()
         self._counter = 0
 
@@ -189,13 +189,17 @@ class TraceState:
         key = (
             type(inst),
             tuple([(id(value.type), values.index(value)) for value in values]),
-            tuple([
-                item for item in inst.properties.items() if item[0] not in _UNCHECKED
-            ]),
-            tuple([
-                value for value in values if isinstance(value.owner, Block)
-                and value.owner is not self.function.body.block
-            ]),
+            tuple(
+                [item for item in inst.properties.items() if item[0] not in _UNCHECKED]
+            ),
+            tuple(
+                [
+                    value
+                    for value in values
+                    if isinstance(value.owner, Block)
+                    and value.owner is not self.function.body.block
+                ]
+            ),
         )
         if key in self._checked:
             return
@@ -209,15 +213,20 @@ class TraceState:
         """`I7` where no name is given; a name given twice gets a number."""
         if name is None:
             self._counter += 1
-            return f"I{self._counter}"
-        used = self._names.get(name)
-        self._names[name] = 1 if used is None else used + 1
-        return name if used is None else f"{name}.{used}"
+            name = f"I{self._counter}"
+        found, number = name, 0
+        while found in self._names:
+            number += 1
+            found = f"{name}.{number}"
+        self._names.add(found)
+        return found
 
     def _predicate(self, inst: Instruction, mask: Sequence[Affine]) -> None:
         """Puts predicates on an instruction, in terms of its own index operands."""
         values = list(inst.loop_indices())
-        here = {loop.operation.index: loop.number for loop in self.loops}
+        here: dict[SSAValue, int] = {
+            loop.operation.index: loop.number for loop in self.loops
+        }
         places = {here[value]: at for at, value in enumerate(values)}
         for number in sorted(frozenset[int]().union(*(p.positions for p in mask))):
             if number not in places:
@@ -422,7 +431,7 @@ class TraceState:
         hint: str = "i",
         *,
         location: FileLineColLoc | None = None,
-    ) -> Iterator[Loop]:
+    ) -> Generator[Loop]:
         """A rolled loop around what is inserted meanwhile."""
         operation = penguin.ForOp.make(
             kind, values.start, values.stop, values.step, hint
@@ -511,6 +520,7 @@ def _numbers(
 
 def _to_lanes(predicate: Affine, lanes: Sequence[int]) -> Affine:
     """A predicate over an operand's dimensions, over the instruction's lanes."""
+
     def rename(atom: Atom) -> Affine | None:
         return Affine.lane(lanes[atom.dim]) if isinstance(atom, Lane) else None
 

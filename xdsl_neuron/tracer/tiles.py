@@ -80,7 +80,8 @@ class TileBuilders(TraceState):
                 raise NKISyntaxError("memset needs a shape and a dtype, or a tile")
             dst_tile = self.new_tile(tile_shape, dtype)
         properties: dict[str, Attribute] = {
-            "value": immediate(value), "engine": ENGINES[engine]
+            "value": immediate(value),
+            "engine": ENGINES[engine],
         }
         self.emit(
             penguin.MemsetOp, [dst_tile], properties, mask=mask, name=name, deps=deps
@@ -101,8 +102,12 @@ class TileBuilders(TraceState):
         if dst is None:
             dst = self.new_tile(src.shape, dtype or src.element_type)
         self.emit(
-            penguin.TensorCopyOp, [dst, src], {"engine": ENGINES[engine]},
-            mask=mask, name=name, deps=deps,
+            penguin.TensorCopyOp,
+            [dst, src],
+            {"engine": ENGINES[engine]},
+            mask=mask,
+            name=name,
+            deps=deps,
         )
         return dst
 
@@ -132,9 +137,7 @@ class TileBuilders(TraceState):
             )
         a = tile.layout
         pairs = (a.pairs[0], *(((1, 1),) * (rank - tile.ndim)), *a.pairs[1:])
-        return tile.with_layout(
-            Layout(pairs, 0, a.partition, a.offset, a.dtype)
-        )
+        return tile.with_layout(Layout(pairs, 0, a.partition, a.offset, a.dtype))
 
     def broadcast_partition(
         self,

@@ -286,8 +286,14 @@ class View:
         par = layout.par + missing if layout.par >= 0 else -1
         return self.with_layout(
             Layout(
-                tuple(found), par, layout.partition, layout.offset, layout.dtype,
-                self._moved_masks(missing), layout.bounds, layout.gather,
+                tuple(found),
+                par,
+                layout.partition,
+                layout.offset,
+                layout.dtype,
+                self._moved_masks(missing),
+                layout.bounds,
+                layout.gather,
             )
         )
 
@@ -324,7 +330,9 @@ class View:
         self._must_be_plain("view")
         old, new = a.dtype.bytes, dtype.bytes
         if old == new:
-            return self.with_layout(Layout(a.pairs, a.par, a.partition, a.offset, dtype))
+            return self.with_layout(
+                Layout(a.pairs, a.par, a.partition, a.offset, dtype)
+            )
         *outer, (step, num) = a.pairs
 
         def scaled(elements: int) -> int:
@@ -371,11 +379,15 @@ class View:
         pitch = kind.bytes_per_partition // seen.bytes
         pairs = [(int(step), int(num)) for step, num in steps]
         if any(num <= 0 for _, num in pairs):
-            raise NKIValueError(f"access pattern {pairs} has a size that is not positive")
+            raise NKIValueError(
+                f"access pattern {pairs} has a size that is not positive"
+            )
         if not kind.space.on_chip:
             limit = None
             if gather is not None:
-                pairs[0], limit = self._indexed_pair(pairs[0], indirect_dim, seen, offset)
+                pairs[0], limit = self._indexed_pair(
+                    pairs[0], indirect_dim, seen, offset
+                )
             found = None if gather is None or limit is None else Gather(gather, limit)
             return self.with_layout(
                 Layout(tuple(pairs), -1, 0, offset, seen, gather=found)
@@ -412,7 +424,10 @@ class View:
             partition, offset = divmod(offset, pitch)
         return Layout(
             ((step // pitch if num > 1 else 1, num), *pairs[1:]),
-            0, partition, offset, seen,
+            0,
+            partition,
+            offset,
+            seen,
         )
 
     def __bool__(self) -> NoReturn:

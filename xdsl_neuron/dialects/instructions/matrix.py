@@ -35,6 +35,9 @@ class Matmul(ComputeInstruction):
     The contraction runs over partitions. `accumulate` says whether the products
     replace or join what the PSUM destination holds; `accumulate_if` (>= 0: join,
     else replace) decides it per iteration of a loop.
+
+    With `is_transpose` the array moves bits instead: the stationary operand is an
+    identity and `dst[n, k] = moving[k, n]`.
     """
 
     ENGINES: ClassVar = (Engine.PE,)
@@ -49,6 +52,7 @@ class Matmul(ComputeInstruction):
         default_value=MatmulAccumulateAttr(MatmulAccumulate.AUTO),
     )
     accumulate_if = opt_prop_def(AffineAttr)
+    is_transpose = opt_prop_def(UnitAttr)
     stationary_onezero = opt_prop_def(UnitAttr)
     moving_onezero = opt_prop_def(UnitAttr)
 
@@ -70,7 +74,10 @@ class Matmul(ComputeInstruction):
         rows = tuple(range(1, 1 + m))
         dst = data["dst"].shape
         dst_lanes = (-1,) * len(dst)
-        if m == 1 and len(dst) == 1 + n:
+        if self.is_transpose is not None:
+            if n == 1 and len(dst) == 1 + m:
+                dst_lanes = (*columns, *rows)
+        elif m == 1 and len(dst) == 1 + n:
             dst_lanes = (1, *columns)
         return {"dst": dst_lanes, "stationary": (0, *rows), "moving": (0, *columns)}
 
@@ -115,6 +122,14 @@ class Matmul(ComputeInstruction):
             )
         if arch is None:
             return
+        if self.is_transpose is not None:
+            if moving.free_count > arch.pe_columns:
+                raise VerifyException(
+                    f"size of dimension 1 in 'moving' of '{self.name}' exceed "
+                    f"architecture limitation of {arch.pe_columns}: a transpose has "
+                    f"{moving.free_count} columns; transpose it in blocks"
+                )
+            return
         wide = data["dst"].dtype is DType.BFLOAT16
         limit = arch.max_moving_free_bf16 if wide else arch.max_moving_free
         if moving.free_count > limit:
@@ -130,10 +145,18 @@ class Matmul(ComputeInstruction):
         data = self.data()
         dst, rows = data["dst"], data["stationary"].free_count
         columns = data["moving"].free_count
+        if self.is_transpose is not None:
+            rows, columns = columns, data["stationary"].free_count
         if dst.partitions != rows or dst.free_count != columns:
             raise VerifyException(
                 f"tile shape mismatch, expected '[{rows}, {columns}]' (stationary "
                 f"free, moving free) for 'dst', got {list(dst.shape)}"
+            )
+        identity = data["stationary"]
+        if self.is_transpose is not None and columns != identity.partitions:
+            raise VerifyException(
+                f"the stationary operand of a transpose is a square identity, got "
+                f"{identity}"
             )
 
     @gate("... expected one of the following dtypes: ...", "penguin.md 7 nc_matmul")
@@ -163,6 +186,9 @@ class Matmul(ComputeInstruction):
         """PSUM accumulates in fp32; from trn3 also into bf16."""
         dst = self.data()["dst"]
         arch = target_of(self)
+        if self.is_transpose is not None:
+            self._transpose_dtype(dst.dtype)
+            return
         if dst.dtype is DType.FLOAT32:
             return
         bf16 = arch is None or arch.has_bf16_psum_accumulate
@@ -172,6 +198,27 @@ class Matmul(ComputeInstruction):
             "PSUM tensor for non-transpose writes must be a 4-byte dtype (FP32/int32), "
             f"got {dst.dtype.nki_name}"
         )
+
+    def _transpose_dtype(self, dst: DType) -> None:
+        moving = self.data()["moving"].dtype
+        if dst is not moving:
+            raise VerifyException(
+                "Transpose mode on or after Gen3 requires input and output dtypes to "
+                f"be the same, got {moving.nki_name} to {dst.nki_name}"
+            )
+
+    @gate("matmul is_transpose exists from gen3", "penguin.md 2.3; nki.md 5.5")
+    def transpose_arch(self) -> None:
+        """Gen2's array multiplies by an identity instead."""
+        arch = target_of(self)
+        if (
+            self.is_transpose is not None
+            and arch is not None
+            and not arch.has_exact_pe_transpose
+        ):
+            raise VerifyException(
+                f"{arch.name} has no transpose mode; multiply by an identity"
+            )
 
     @gate("views crossing a PSUM bank", "nki.md 4.2")
     def one_bank(self) -> None:

@@ -1,6 +1,6 @@
 """`neuronxcc.nki.compiler`: directives that change no result; they have no effect."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -29,12 +29,12 @@ def force_auto_alloc(function: F) -> F:
 
 
 @contextmanager
-def no_reorder() -> Iterator[None]:
+def no_reorder() -> Generator[None]:
     """Accepted: instructions keep their order anyway."""
     yield
 
 
 @contextmanager
-def multi_buffer(count: int) -> Iterator[None]:
+def multi_buffer(count: int) -> Generator[None]:
     """Accepted."""
     yield

@@ -5,7 +5,7 @@ from typing import Any, Final
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKIIndexError, NKITypeError
-from xdsl_neuron.tracer.index import IndexExpr
+from xdsl_neuron.tracer.index import IndexExpr, is_slice, is_tuple
 from xdsl_neuron.tracer.index import arange as make_arange
 
 
@@ -52,11 +52,11 @@ class _Mgrid:
 
     def __getitem__(self, item: Any) -> Grid:
         current()
-        ranges = item if isinstance(item, tuple) else (item,)
+        ranges: tuple[object, ...] = item if is_tuple(item) else (item,)
         rank = len(ranges)
         axes: list[IndexExpr] = []
         for at, values in enumerate(ranges):
-            if not isinstance(values, slice) or values.stop is None:
+            if not is_slice(values) or values.stop is None:
                 raise NKITypeError("nl.mgrid is subscripted with slices such as 0:128")
             index = make_arange(values.start or 0, values.stop, values.step or 1)
             subscript = tuple(slice(None) if a == at else None for a in range(rank))

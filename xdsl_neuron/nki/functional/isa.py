@@ -70,7 +70,9 @@ def nc_matmul(
         **hidden,
     }
     return MatmulResult(
-        as_view(stationary, "stationary"), as_view(moving, "moving"), as_mask(mask),
+        as_view(stationary, "stationary"),
+        as_view(moving, "moving"),
+        as_mask(mask),
         options,
     )
 
@@ -81,7 +83,9 @@ def nc_transpose(
 ) -> View:
     """Swaps partitions and the free dimension of a tile."""
     return session().transpose(
-        as_view(data, "data"), dtype=_kind(dtype), engine=as_engine(engine),
+        as_view(data, "data"),
+        dtype=_kind(dtype),
+        engine=as_engine(engine),
         mask=as_mask(mask),
     )
 
@@ -99,8 +103,13 @@ def tensor_tensor(
 ) -> View:
     """`data1 op data2`."""
     return session().tensortensor(
-        as_alu(op, "tensor_tensor"), as_view(data1, "data1"), as_view(data2, "data2"),
-        as_mask(mask), _kind(dtype), engine=as_engine(engine), **hidden,
+        as_alu(op, "tensor_tensor"),
+        as_view(data1, "data1"),
+        as_view(data2, "data2"),
+        as_mask(mask),
+        _kind(dtype),
+        engine=as_engine(engine),
+        **hidden,
     )
 
 
@@ -180,13 +189,21 @@ def tensor_reduce(
 ) -> View:
     """Folds free dimensions of `data`."""
     return session().tensorreduce(
-        as_alu(op, "tensor_reduce"), as_view(data, "data"), as_axes(axis),
-        as_mask(mask), _kind(dtype), bool(negate), bool(keepdims), **hidden,
+        as_alu(op, "tensor_reduce"),
+        as_view(data, "data"),
+        as_axes(axis),
+        as_mask(mask),
+        _kind(dtype),
+        bool(negate),
+        bool(keepdims),
+        **hidden,
     )
 
 
 @api
-def reciprocal(data: Any, *, dtype: Any = None, mask: Any = None, **hidden: Any) -> View:
+def reciprocal(
+    data: Any, *, dtype: Any = None, mask: Any = None, **hidden: Any
+) -> View:
     """`1 / data` on the vector engine."""
     return session().reciprocal(
         as_view(data, "data"), as_mask(mask), _kind(dtype), **hidden
@@ -204,8 +221,11 @@ def tensor_copy(
 ) -> View:
     """A copy on chip."""
     return session().tensor_copy(
-        as_view(src, "src"), mask=as_mask(mask), dtype=_kind(dtype),
-        engine=as_engine(engine), **hidden,
+        as_view(src, "src"),
+        mask=as_mask(mask),
+        dtype=_kind(dtype),
+        engine=as_engine(engine),
+        **hidden,
     )
 
 
@@ -225,8 +245,12 @@ def tensor_copy_predicated(
     if reverse_pred and isinstance(source, View):
         raise NKIValueError("`reverse_pred` only supported if `src` is scalar input.")
     session().tensor_copy_predicated(
-        source, as_view(dst, "dst"), as_view(predicate, "predicate"),
-        bool(reverse_pred), as_mask(mask), **hidden,
+        source,
+        as_view(dst, "dst"),
+        as_view(predicate, "predicate"),
+        bool(reverse_pred),
+        as_mask(mask),
+        **hidden,
     )
 
 
@@ -242,8 +266,12 @@ def memset(
 ) -> View:
     """A tile with every element `value`."""
     return session().memset(
-        as_shape(shape), as_number(value, "value"), as_dtype(dtype), as_mask(mask),
-        engine=as_engine(engine), **hidden,
+        as_shape(shape),
+        as_number(value, "value"),
+        as_dtype(dtype),
+        as_mask(mask),
+        engine=as_engine(engine),
+        **hidden,
     )
 
 
@@ -273,8 +301,13 @@ def dma_copy(
     if op not in (None, AluOp.ADD):
         raise NKIValueError("scatter op can only support bypass or add for now")
     session().dma_copy(
-        as_view(dst, "dst"), as_view(src, "src"), as_mask(mask), op,
-        as_oob(oob_mode), as_dge(dge_mode), **hidden,
+        as_view(dst, "dst"),
+        as_view(src, "src"),
+        as_mask(mask),
+        op,
+        as_oob(oob_mode),
+        as_dge(dge_mode),
+        **hidden,
     )
 
 

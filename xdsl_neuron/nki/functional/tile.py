@@ -92,10 +92,10 @@ class Tile(LanguageTensor):
     def __ge__(self, other: Any) -> View:
         return self._binary(AluOp.IS_GE, other)
 
-    def __eq__(self, other: Any) -> Any:
+    def __eq__(self, other: object) -> Any:
         return self._binary(AluOp.IS_EQUAL, other)
 
-    def __ne__(self, other: Any) -> Any:
+    def __ne__(self, other: object) -> Any:
         return self._binary(AluOp.NOT_EQUAL, other)
 
     __hash__ = object.__hash__
@@ -170,9 +170,7 @@ class Tile(LanguageTensor):
 
     def sum(self, axis: Any, keepdims: bool = False) -> View:
         """The sum over free dimensions."""
-        return session().tensorreduce(
-            AluOp.ADD, self, as_axes(axis), keepdims=keepdims
-        )
+        return session().tensorreduce(AluOp.ADD, self, as_axes(axis), keepdims=keepdims)
 
     def assert_shape(self, shape: Any) -> Self:
         """Refuses another shape than the expected one."""
@@ -240,6 +238,11 @@ class MatmulResult(Tile):
         self, psum: View, accumulate: MatmulAccumulate = MatmulAccumulate.AUTO
     ) -> None:
         session().matmult(
-            self._stationary, self._moving, psum, accumulate=accumulate,
-            mask=self._mask, location=self._location, **self._options,
+            self._stationary,
+            self._moving,
+            psum,
+            accumulate=accumulate,
+            mask=self._mask,
+            location=self._location,
+            **self._options,
         )

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl_neuron.isa import AluOp, OobMode
+from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode
 from xdsl_neuron.nki.api import api
-from xdsl_neuron.nki.arguments import as_name, as_number, as_view
+from xdsl_neuron.nki.arguments import as_name, as_number, as_view, is_sequence
 from xdsl_neuron.nki.enums import as_dge, as_engine, as_oob, dge_mode, engine, oob_mode
 from xdsl_neuron.nki.ops import as_alu
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKINotImplementedError, NKIValueError
-from xdsl_neuron.isa import DgeType, Engine
 from xdsl_neuron.tracer.views import View
 
 
@@ -65,7 +64,7 @@ def dma_compute(
     With an indirect `dst` (`.ap(vector_offset=...)`) its rows are added to: the other
     source is scattered. Sums of tensors that are not `dst` itself start with a copy.
     """
-    if isinstance(reduce_op, Sequence) and not isinstance(reduce_op, str):
+    if is_sequence(reduce_op):
         reduce_op, scales = scales, reduce_op  # 0.2 has scales first
     if reduce_op is not None and as_alu(reduce_op, "dma_compute") is not AluOp.ADD:
         raise NKIValueError(

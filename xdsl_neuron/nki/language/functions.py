@@ -73,7 +73,9 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None) -> View:
 
 
 @api
-def where(condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None) -> View:
+def where(
+    condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
+) -> View:
     """`x` where `condition` is not 0, else `y`."""
     return session().select(
         as_view(condition, "condition"),
@@ -115,7 +117,11 @@ def _reduction(name: str, op: AluOp) -> Reduction:
         keepdims: bool = False,
     ) -> View:
         return session().tensorreduce(
-            op, as_view(x, "x"), as_axes(axis), as_mask(mask), _kind(dtype),
+            op,
+            as_view(x, "x"),
+            as_axes(axis),
+            as_mask(mask),
+            _kind(dtype),
             keepdims=keepdims,
         )
 
@@ -168,7 +174,10 @@ def var(
     )
     square = trace.tensortensor(AluOp.MULT, distance, distance, as_mask(mask))
     return mean(
-        square, axes, dtype=_kind(dtype) or tile.element_type, mask=mask,
+        square,
+        axes,
+        dtype=_kind(dtype) or tile.element_type,
+        mask=mask,
         keepdims=keepdims,
     )
 
@@ -187,7 +196,10 @@ def softmax(
     power = trace.activation(ActivationFunction.EXP, low, mask=clip)
     total = trace.tensorreduce(AluOp.ADD, power, axes, clip, kind, keepdims=True)
     return trace.tensortensor(
-        AluOp.MULT, power, trace.reciprocal(total), clip,
+        AluOp.MULT,
+        power,
+        trace.reciprocal(total),
+        clip,
         _kind(dtype) or tile.element_type,
     )
 

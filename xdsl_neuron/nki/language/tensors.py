@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Space
-from xdsl_neuron.nki.arguments import as_name, as_shape
+from xdsl_neuron.nki.arguments import as_name, as_shape, is_sequence
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.enums import MemoryRegion, as_region
 from xdsl_neuron.nki.trace import session
@@ -31,7 +31,7 @@ class Request(NamedTuple):
 
 def request(shape: Any, dtype: Any, buffer: Any, name: Any) -> Request:
     """The arguments of `nl.ndarray`; `par` is the partition dimension."""
-    sizes: list[Any] = list(shape) if isinstance(shape, list | tuple) else [shape]
+    sizes: list[Any] = list(shape) if is_sequence(shape) else [shape]
     marked = [at for at, extent in enumerate(sizes) if isinstance(extent, ParDim)]
     if len(marked) > 1:
         raise NKISyntaxError(f"more than one par_dim in shape {tuple(sizes)}")

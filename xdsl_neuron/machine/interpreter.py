@@ -1,0 +1,224 @@
+"""
+The dialects as xDSL `InterpreterFunctions`: any xDSL interpreter can run them.
+
+    interpreter.register_implementations(NeuronFunctions())
+    outputs = interpreter.call_op("kernel", inputs)
+
+A `penguin.func` or `bir.func` that is called runs as a program of the machine. An
+instruction inside a function of another dialect runs by itself: a tensor in HBM is a
+NumPy array, one on chip a `Tile`, an index an `IntegerAttr` as everywhere in xDSL.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from xdsl.dialects.builtin import IndexType, IntegerAttr
+from xdsl.interpreter import (
+    Interpreter,
+    InterpreterFunctions,
+    OpImplResult,
+    PythonValues,
+    ReturnedValues,
+)
+from xdsl.interpreters.builtin import scalar_attr
+from xdsl.ir import Operation, SSAValue
+
+from xdsl_neuron.dialects import structure
+from xdsl_neuron.dialects.bir import Bir
+from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions.gather import TensorLoad
+from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.dialects.penguin import Penguin
+from xdsl_neuron.isa import Space
+from xdsl_neuron.machine.analysis import compile_instruction
+from xdsl_neuron.machine.build import Array, Build, Slot
+from xdsl_neuron.machine.constants import constant_buffer
+from xdsl_neuron.machine.interface import find_function
+from xdsl_neuron.machine.memory import Storage, array_bytes
+from xdsl_neuron.machine.options import MachineOptions
+from xdsl_neuron.machine.program import Machine
+from xdsl_neuron.machine.site import Emitter, Scope
+from xdsl_neuron.numerics.casts import storage
+
+Impl = Callable[[Any, Interpreter, Any, PythonValues], OpImplResult]
+
+_OPERATIONS: Final = (*Penguin.operations, *Bir.operations)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tensor on chip: its content, and what has been written since its allocation."""
+
+    array: Array
+    state: Storage
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """One instruction made ready, with the value of each slot and of each index."""
+
+    emit: Emitter
+    slots: list[Slot]
+    tensors: list[SSAValue]
+    indices: list[SSAValue]
+
+
+class NeuronFunctions(InterpreterFunctions):
+    """What the operations of `penguin` and `bir` do."""
+
+    def __init__(self, options: MachineOptions | None = None) -> None:
+        self._machine = Machine(options)
+        self._prepared: dict[Operation, _Prepared] = {}
+
+    @classmethod
+    def _impls(cls) -> Iterable[tuple[type[Operation], Any]]:
+        for operation in _OPERATIONS:
+            found = _implementation(operation)
+            if found is not None:
+                yield operation, found
+
+    @classmethod
+    def _callable_impls(cls) -> Iterable[tuple[type[Operation], Any]]:
+        for operation in _OPERATIONS:
+            if operation.name in ("penguin.func", "bir.func"):
+                yield operation, cls.call_function
+
+    @classmethod
+    def _cast_impls(cls) -> Iterable[Any]:
+        return ()
+
+    @classmethod
+    def _attr_impls(cls) -> Iterable[Any]:
+        return ()
+
+    @classmethod
+    def _ext_impls(cls) -> Iterable[Any]:
+        return ()
+
+    def call_function(
+        self, interpreter: Interpreter, op: Operation, args: PythonValues
+    ) -> PythonValues:
+        """A function as a program; `args` are the arrays of its inputs."""
+        return tuple(self._machine.prepare(find_function(op)).run(args))
+
+    def allocate(
+        self, interpreter: Interpreter, op: structure.Alloc, args: PythonValues
+    ) -> OpImplResult:
+        """A fresh buffer, with its initial value or poison."""
+        init = None if op.init is None else op.init.value
+        slot = _slot(op.results[0], init)
+        build = Build([slot], 0, self._poison)
+        build.allocate(0)
+        build.fill(0)
+        self._execute(build)
+        state = build.storages[0]
+        array = _shaped(state.buffer, op.tensor)
+        value = Tile(array, state) if op.tensor.space.on_chip else array
+        return OpImplResult((value,), None)
+
+    def constant(
+        self, interpreter: Interpreter, op: structure.Constant, args: PythonValues
+    ) -> OpImplResult:
+        """A read-only array."""
+        buffer = constant_buffer(op.contents.data, op.tensor.data)
+        return OpImplResult((_shaped(buffer, op.tensor),), None)
+
+    def loop(
+        self, interpreter: Interpreter, op: structure.For, args: PythonValues
+    ) -> OpImplResult:
+        """The body for each value of the index."""
+        for value in op.static_range():
+            index = scalar_attr(value, IndexType(), interpreter.index_bitwidth)
+            interpreter.run_ssacfg_region(op.body, (index,), op.name)
+        return OpImplResult((), None)
+
+    def give_back(
+        self, interpreter: Interpreter, op: structure.Return, args: PythonValues
+    ) -> OpImplResult:
+        """Leave the function with its outputs."""
+        return OpImplResult((), ReturnedValues(args))
+
+    def instruction(
+        self, interpreter: Interpreter, op: Instruction, args: PythonValues
+    ) -> OpImplResult:
+        """One instruction on the values of its operands."""
+        prepared = self._prepared.get(op)
+        if prepared is None:
+            prepared = self._prepared[op] = _prepare(op)
+        depth = len(prepared.indices) + isinstance(op, TensorLoad)
+        build = Build(prepared.slots, depth, self._poison)
+        given = dict(zip(op.operands, args, strict=True))
+        for slot, value in enumerate(prepared.tensors):
+            build.storages[slot] = _state(given[value])
+        for position, value in enumerate(prepared.indices):
+            index = given[value]
+            build.values[position] = (
+                index.value.data if isinstance(index, IntegerAttr) else int(index)
+            )
+        with np.errstate(all="ignore"):
+            prepared.emit(build)
+        self._execute(build)
+        if not isinstance(op, TensorLoad):
+            return OpImplResult((), None)
+        loaded = build.values[-1]
+        return OpImplResult(
+            (scalar_attr(loaded, IndexType(), interpreter.index_bitwidth),), None
+        )
+
+    @property
+    def _poison(self) -> bool:
+        return self._machine.options.uninitialized_memory == "poison"
+
+    @staticmethod
+    def _execute(build: Build) -> None:
+        with np.errstate(all="ignore"):
+            build.flush()
+
+
+def _implementation(operation: type[Operation]) -> Impl | None:
+    """How an operation of our dialects is interpreted by itself."""
+    for base, method in (
+        (Instruction, NeuronFunctions.instruction),
+        (structure.Alloc, NeuronFunctions.allocate),
+        (structure.Constant, NeuronFunctions.constant),
+        (structure.For, NeuronFunctions.loop),
+        (structure.Return, NeuronFunctions.give_back),
+    ):
+        if issubclass(operation, base):
+            return method
+    return None
+
+
+def _prepare(op: Instruction) -> _Prepared:
+    scope = Scope()
+    tensors = list(dict.fromkeys(op.data_values().values()))
+    for slot, value in enumerate(tensors):
+        scope.slots[value] = slot
+    indices = list(dict.fromkeys(op.loop_indices()))
+    for value in indices:
+        scope.add_register(value)
+    emit = compile_instruction(scope, op)
+    return _Prepared(emit, [_slot(value) for value in tensors], tensors, indices)
+
+
+def _slot(value: SSAValue, init: float | None = None) -> Slot:
+    kind = value.type
+    assert isinstance(kind, TensorType)
+    size = kind.data.size * kind.dtype.bytes
+    label = value.name_hint or "tensor"
+    return Slot(label, size, kind.dtype, kind.space is Space.PSUM, init)
+
+
+def _state(value: Any) -> Storage:
+    """What a plan needs to know of a tensor's value."""
+    if isinstance(value, Tile):
+        return value.state
+    buffer = array_bytes(value)
+    return Storage(buffer.size, buffer, defined=True)
+
+
+def _shaped(buffer: Any, kind: TensorType) -> Array:
+    dtype = storage(kind.dtype)
+    return np.asarray(buffer).view(dtype).reshape(kind.shape)
