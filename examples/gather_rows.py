@@ -82,7 +82,7 @@ def scatter_add_functional(table, index, values):
 
 
 def main():
-    """Compares with NumPy: the gathers exactly, the sums exactly too (small integers)."""
+    """Compares with NumPy, exactly: the sums are of small integers."""
     rng = np.random.default_rng(0)
     table = rng.standard_normal((1000, 256), dtype=np.float32)
     index = rng.integers(0, 1000, (384, 1), dtype=np.int32)

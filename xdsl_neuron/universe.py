@@ -7,6 +7,7 @@ fail while a tool that merely looks for plug-ins starts up.
 
 from xdsl.ir import Dialect
 from xdsl.universe import Universe
+from xdsl.utils.target import Target
 
 from xdsl_neuron.passes import get_all_passes
 
@@ -35,6 +36,12 @@ def get_dma() -> Dialect:
     return Dma
 
 
+def get_neuron_run() -> type[Target]:
+    from xdsl_neuron.machine.target import NeuronRunTarget
+
+    return NeuronRunTarget
+
+
 UNIVERSE = Universe(
     all_dialects={
         "neuron": get_neuron,
@@ -43,4 +50,5 @@ UNIVERSE = Universe(
         "dma": get_dma,
     },
     all_passes=get_all_passes(),
+    all_targets={"neuron-run": get_neuron_run},
 )

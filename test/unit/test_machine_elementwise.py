@@ -265,9 +265,8 @@ def test_residual_mask_writes_only_where_it_holds(instruction: str) -> None:
     fields = " {value = 3.0}" if "memset" in instruction else ""
     types = ("4x24xf32", "4x24xf32")
     before = "penguin.tensor_copy %t <- %x1\n"
-    (whole,) = run(
-        compute(f"penguin.{instruction}{fields}", *types, out=types[0]), a, b
-    )
+    plain = compute(f"penguin.{instruction}{fields}", *types, out=types[0])
+    (whole,) = run(plain, a, b)
     text = compute(
         f"{before}penguin.{instruction} {RESIDUAL}{fields}", *types, out=types[0]
     )

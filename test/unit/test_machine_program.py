@@ -92,10 +92,9 @@ def test_strided_arrays(options: MachineOptions) -> None:
 
 def test_one_array_as_input_and_output() -> None:
     a = random((8, 6))
-    text = IN_PLACE.replace("<- %a\n", "<- %a[0][6 x 8, 1 x 6]\n").replace(
-        "penguin.sb_atom_store",
-        "penguin.tensor_scalar_ptr mult %t <- %t {imm0 = 2.0}\n  penguin.sb_atom_store",
-    )
+    twice = "penguin.tensor_scalar_ptr mult %t <- %t {imm0 = 2.0}\n"
+    store = "penguin.sb_atom_store"
+    text = IN_PLACE.replace(store, f"{twice} {store}")
     expected = a * 2
     prepared(text).run([a, a])
     assert np.array_equal(a, expected)
@@ -147,7 +146,7 @@ def test_choice_of_the_function() -> None:
     with pytest.raises(MachineError, match="has no function 'h', only 'f', 'g'"):
         prepare(both, entry="h")
     assert prepare(both, entry="g").name == "g"
-    function = list(both.body.block.ops)[0]
+    function = next(iter(both.body.block.ops))
     assert prepare(function).name == "f"
     with pytest.raises(MachineError, match=r"has no penguin.func or bir.func to run"):
         prepare(parsed("builtin.module {}"))

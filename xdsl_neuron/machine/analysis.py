@@ -30,7 +30,7 @@ from xdsl_neuron.machine.build import Build, Slot
 from xdsl_neuron.machine.constants import constant_buffer
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.interface import FunctionOp, Signature, signature
-from xdsl_neuron.machine.lifetimes import blocks_by_name, firings, last_uses
+from xdsl_neuron.machine.lifetimes import last_uses, transfers
 from xdsl_neuron.machine.memory import Buffer
 from xdsl_neuron.machine.options import MachineOptions
 from xdsl_neuron.machine.site import Emitter, Scope
@@ -89,8 +89,7 @@ class Analysis:
         self.signature: Signature = signature(function)
         self._options = options
         self._scope = Scope()
-        self._triggers = firings(function)
-        self._blocks = blocks_by_name(function)
+        self._blocks, self._triggers = transfers(function)
         self._outputs = {value for _, value in self.signature.outputs}
         self.slots: list[Slot] = []
         self.constants: dict[int, Buffer] = {}
@@ -152,10 +151,11 @@ class Analysis:
     def _operation(
         self, op: Operation, times: int, pooled: list[SSAValue]
     ) -> Emitter | None:
+        handler = handler_of(type(op))
+        if handler is not None:
+            self.executions += times
+            return handler(self._scope, op)
         match op:
-            case Instruction():
-                self.executions += times
-                return compile_instruction(self._scope, op)
             case structure.Alloc():
                 init = None if op.init is None else op.init.value
                 return self._allocation(op, op.results[0], init, pooled)

@@ -1,6 +1,7 @@
 """Where the buffer of an allocation is used last, in program order."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -8,18 +9,24 @@ from xdsl_neuron.dialects import bir
 from xdsl_neuron.dialects.dma import BlockOp
 
 
-def blocks_by_name(function: Operation) -> dict[str, BlockOp]:
-    """The `dma.block`s of a function."""
-    return {op.block_name.data: op for op in function.walk() if isinstance(op, BlockOp)}
+class Transfers(NamedTuple):
+    """The `dma.block`s of a function by name, and the triggers that fire each."""
+
+    blocks: dict[str, BlockOp]
+    triggers: dict[str, list[Operation]]
 
 
-def firings(function: Operation) -> dict[str, list[Operation]]:
-    """For each block's name, the triggers that fire it."""
-    found: dict[str, list[Operation]] = {}
+def transfers(function: Operation) -> Transfers:
+    """The blocks and triggers of a function; only `bir` has them."""
+    found = Transfers({}, {})
+    if not isinstance(function, bir.FuncOp):
+        return found
     for op in function.walk():
-        if isinstance(op, bir.DMATriggerOp):
+        if isinstance(op, BlockOp):
+            found.blocks[op.block_name.data] = op
+        elif isinstance(op, bir.DMATriggerOp):
             for name in dict.fromkeys(op.block_names):
-                found.setdefault(name, []).append(op)
+                found.triggers.setdefault(name, []).append(op)
     return found
 
 
@@ -34,22 +41,34 @@ def last_uses(
     A use inside a nested region counts where that region's operation stands; one in a
     `dma.block` counts where the block is fired.
     """
-    order = {op: position for position, op in enumerate(block.ops)}
+    operations = list(block.ops)
+    order = {op: position for position, op in enumerate(operations)}
     found: dict[Operation, list[SSAValue]] = {}
     for value in values:
         last = value.owner
         if not isinstance(last, Operation):
             continue
+        latest = order[last]
         for use in value.uses:
-            for user in _executions(use.operation, triggers):
-                place = _lifted(user, block)
-                if place is None:
-                    # Fired outside of the block: the buffer stays to its end.
-                    place = block.last_op or last
-                if order[place] > order[last]:
-                    last = place
-        found.setdefault(last, []).append(value)
+            for place in _places(use.operation, block, triggers):
+                latest = max(latest, order[place])
+        found.setdefault(operations[latest], []).append(value)
     return found
+
+
+def _places(
+    user: Operation, block: Block, triggers: Mapping[str, Sequence[Operation]]
+) -> Iterable[Operation]:
+    """The operations of `block` in which `user` is executed."""
+    if user.parent is block:
+        return (user,)
+    places: list[Operation] = []
+    for executed in _executions(user, triggers):
+        place = _lifted(executed, block) or block.last_op
+        # One fired outside of the block: the buffer stays to the block's end.
+        if place is not None:
+            places.append(place)
+    return places
 
 
 def _executions(

@@ -17,7 +17,7 @@ from xdsl_neuron.dialects.instructions.dma import DmaInstruction
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.isa import Engine, Space, TensorKind
 from xdsl_neuron.machine.interface import find_function
-from xdsl_neuron.machine.lifetimes import blocks_by_name, firings, last_uses
+from xdsl_neuron.machine.lifetimes import last_uses, transfers
 from xdsl_neuron.mask import boxes, clip
 
 _ENUMERATED: Final = 4096
@@ -79,8 +79,7 @@ def summarize(where: Operation, entry: str | None = None) -> Summary:
 class _Walk:
     def __init__(self, summary: Summary, function: Operation) -> None:
         self.summary = summary
-        self._triggers = firings(function)
-        self._blocks = blocks_by_name(function)
+        self._blocks, self._triggers = transfers(function)
 
     def block(self, block: Block, times: int) -> Counter[Space]:
         """Count the operations of a block; the most bytes alive in it, by memory."""

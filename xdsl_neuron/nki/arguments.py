@@ -58,8 +58,8 @@ def as_mask(value: Any) -> Mask | None:
         return Mask((), ()) & False
     raise NKITypeError(
         "NKI mask expressions must be affine expressions of static loop indices. "
-        "Dynamic values, tensor elements, or non-affine operations are not supported in "
-        f"mask predicates. Got {_described(value)}"
+        "Dynamic values, tensor elements, or non-affine operations are not supported "
+        f"in mask predicates. Got {_described(value)}"
     )
 
 
@@ -74,15 +74,14 @@ def as_shape(value: Any) -> tuple[int, ...]:
     """A shape: an integer or a sequence of integers."""
     if is_integer(value):
         return (int(value),)
-    if not isinstance(value, Sequence):
+    if not is_sequence(value):
         raise NKITypeError(f"`shape` must be a tuple of int, got {_described(value)}")
-    extents: list[Any] = list(value)
-    for extent in extents:
+    for extent in value:
         if not is_integer(extent):
             raise NKITypeError(
                 f"`shape` must be a tuple of int, got {_described(extent)} in it"
             )
-    return tuple(int(extent) for extent in extents)
+    return tuple(int(extent) for extent in value)
 
 
 def as_name(value: Any) -> str | None:

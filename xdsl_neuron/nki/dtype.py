@@ -88,6 +88,7 @@ def as_dtype(value: object) -> DType:
     if found is None:
         names = ", ".join(kind.nki_name for kind in DType)
         raise NKITypeError(
-            f"Unsupported dtype '{value}', expected one of the following dtypes: {names}"
+            f"Unsupported dtype '{value}', expected one of the following dtypes: "
+            f"{names}"
         )
     return found

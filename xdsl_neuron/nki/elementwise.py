@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import ActivationFunction, AluOp
+from xdsl_neuron.isa import ActivationFunction, AluOp, Space
 from xdsl_neuron.nki.arguments import as_mask, as_operand
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.ops import Op
@@ -100,6 +100,8 @@ def binary(
     if isinstance(x, View) and isinstance(y, View):
         if dst is not None:
             x, y = trace.combine_tiles(x, y)
+            if x.space is Space.PSUM and y.space is Space.PSUM:
+                y = trace.tensor_copy(y)
         return trace.tensortensor(op, x, y, mask, dtype, dst=dst)
     tile, number = (x, y) if isinstance(x, View) else (y, x)
     assert isinstance(tile, View)

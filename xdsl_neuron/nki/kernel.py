@@ -64,8 +64,8 @@ class Kernel:
         if trace is not None:
             if self.grid and any(extent != 1 for extent in self.grid):
                 raise NKISyntaxError(
-                    f"calling {self.function.__name__}[{self.grid}](...) inside another "
-                    "kernel is not supported."
+                    f"calling {self.function.__name__}[{self.grid}](...) inside "
+                    "another kernel is not supported."
                 )
             return self.function(*args, **kwargs)
         return self.simulate(args, kwargs)

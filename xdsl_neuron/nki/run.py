@@ -53,12 +53,9 @@ def host_array(value: Any, kind: DType) -> "Array":
 
     from xdsl_neuron.numerics.casts import storage
 
-    if isinstance(value, np.ndarray):
-        found: Array = value
-    elif str(value.dtype) == "torch.bfloat16":
-        found = np.asarray(value.detach().view(import_module("torch").int16))
-    else:
-        found = np.asarray(value)
+    if str(value.dtype) == "torch.bfloat16":
+        value = value.detach().view(import_module("torch").int16)
+    found: Array = np.asarray(value)
     wanted = storage(kind)
     return found if found.dtype == wanted else found.view(wanted)
 

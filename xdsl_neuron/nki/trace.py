@@ -1,4 +1,4 @@
-"""What a trace knows beyond the builder: the launch grid, and what waits to be emitted."""
+"""A trace with a launch grid, and with results that wait to be emitted."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -15,7 +15,7 @@ from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKIRuntimeError, NKISyntaxError
 from xdsl_neuron.tracer.index import Expr
-from xdsl_neuron.tracer.state import Dep
+from xdsl_neuron.tracer.state import Dep, Emission
 from xdsl_neuron.tracer.views import Buffer, View
 
 
@@ -81,6 +81,53 @@ class KernelTrace(NeuronCodegen):
         if pending is not None:
             pending.materialise()
 
+    def assign(self, target: View, value: View) -> None:
+        """
+        `target[...] = value`: the value's instruction writes there, else a copy does.
+
+        What its mask left out keeps what the target held. An instruction that is not
+        the last one, changes the type, or reads the target elsewhere, stays as it is.
+        """
+        last = self.last
+        if last is not None and self._may_move(last, target, value):
+            self._erase(last, value.base)
+            self.emit(
+                last.kind,
+                [target, *last.views[1:]],
+                last.properties,
+                mask=last.mask,
+                name=last.name,
+                deps=last.deps,
+                location=last.location,
+            )
+            return
+        mask = value.base.mask if value.shape == target.shape else None
+        self.tensor_copy(self.broadcast(value, target.shape), target, mask)
+
+    def _may_move(self, last: Emission, target: View, value: View) -> bool:
+        """Whether the last instruction made `value`, and may write `target` instead."""
+        if last.views[0] is not value or self.block.last_op is not last.operation:
+            return False
+        if value.base.value.first_use is not value.base.value.last_use:
+            return False
+        like = (value.shape, value.element_type, value.space)
+        if (target.shape, target.element_type, target.space) != like:
+            return False
+        return all(
+            view is None or view.base is not target.base or view.same_elements(target)
+            for view in last.views[1:]
+        )
+
+    def _erase(self, last: Emission, buffer: Buffer) -> None:
+        last.operation.detach()
+        last.operation.erase()
+        allocation = buffer.value.owner
+        assert isinstance(allocation, Operation)
+        allocation.detach()
+        allocation.erase()
+        self.forget_name(last.name)
+        self.tiles.remove(buffer)
+
     # -- the launch grid -----------------------------------------------------------
 
     def start_program(self, program: Sequence[Expr]) -> None:
@@ -113,13 +160,12 @@ class KernelTrace(NeuronCodegen):
             if (found.type.shape, found.type.dtype) != (tuple(shape), dtype):
                 raise NKISyntaxError(
                     f"shared tensor {at} of a program of the launch grid is "
-                    f"{tuple(shape)} {dtype.nki_name}, but {found.type} in the first one"
+                    f"{tuple(shape)} {dtype.nki_name}, but {found.type} in the first"
                 )
             return found
         buffer = self.create_tensor(
             shape, dtype, Space.HBM, name, before=self._outermost
         )
-        buffer.output = True
         self._shared.append(buffer)
         return buffer
 

@@ -26,6 +26,7 @@ from xdsl_neuron.dialects.neuron import (
 )
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Engine, Space
+from xdsl_neuron.mask import clip
 from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.rebuild import operations_of, replace_with, with_operands
 
@@ -78,11 +79,12 @@ def _classified(
     instruction: ComputeInstruction,
 ) -> tuple[list[Affine], list[Affine]]:
     """The predicates that are boxes in every iteration, and the others."""
-    boxes: list[Affine] = []
-    residual: list[Affine] = []
-    for predicate in instruction.masks():
-        is_box = _is_box(predicate) and not _starts_badly(instruction, predicate)
-        (boxes if is_box else residual).append(predicate)
+    boxes = [p for p in instruction.masks() if _is_box(p)]
+    residual = [p for p in instruction.masks() if not _is_box(p)]
+    lower = [p for p in boxes if p.coefficient(Lane(0)) > 0]
+    if lower and _starts_badly(instruction, boxes, lower):
+        boxes = [p for p in boxes if p not in lower]
+        residual += lower
     return boxes, residual
 
 
@@ -102,27 +104,31 @@ def _has_lanes(atom: Atom) -> bool:
             return False
 
 
-def _starts_badly(instruction: ComputeInstruction, predicate: Affine) -> bool:
+def _starts_badly(
+    instruction: ComputeInstruction, boxes: Sequence[Affine], lower: Sequence[Affine]
+) -> bool:
     """
     Whether an elementwise box may begin at a partition no access can begin at.
 
     A box of a reduction or matmul is left to the verifier: its shape decides its bits.
     """
     arch = target_of(instruction)
-    coefficient = predicate.coefficient(Lane(0))
-    if arch is None or coefficient <= 0 or isinstance(instruction, _KEEP_BOXES):
+    if arch is None or isinstance(instruction, _KEEP_BOXES):
         return False
-    if predicate.positions:
+    if any(predicate.positions for predicate in lower):
         return True
-    low = -((predicate.constant) // coefficient)
-    for operand in instruction.data().values():
+    data = instruction.data()
+    fixed = [predicate for predicate in boxes if not predicate.positions]
+    box = clip(fixed, instruction.lane_shape(data))
+    if box is None:
+        return False
+    low, high = box.ranges[0]
+    for operand in data.values():
         start = operand.access.partition
-        if low <= 0 or start is None or low >= operand.partitions:
-            continue
-        if not start.is_constant:
+        if start is None or not start.is_constant:
             return True
         first = start.constant + operand.access.pairs[0][0] * low
-        if arch.partition_start_error(first, operand.partitions - low):
+        if arch.partition_start_error(first, high - low):
             return True
     return False
 

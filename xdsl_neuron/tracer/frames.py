@@ -4,6 +4,7 @@ Which line of a kernel is being executed.
 The innermost frame whose code is not of the tracer or the language is the kernel's.
 """
 
+import dis
 import inspect
 import os
 from types import CodeType, FrameType
@@ -60,15 +61,58 @@ def location_attribute(place: SourceLocation) -> FileLineColLoc:
     )
 
 
+_STORES: Final = ("STORE_FAST", "STORE_NAME", "STORE_DEREF", "STORE_GLOBAL")
+
+
+def stored_names(code: CodeType) -> dict[int, str]:
+    """
+    For each instruction, by offset, the variable that its value is bound to at once.
+
+    A `for` statement binds what its iterator gives.
+    """
+    found: dict[int, str] = {}
+    before: list[int] = []
+    # A frame that has called Python code stands at the last cache entry of the call.
+    for instruction in dis.get_instructions(code, show_caches=True):
+        if instruction.opname in _STORES:
+            found.update(dict.fromkeys(before, str(instruction.argval)))
+        if instruction.opname in ("FOR_ITER", "CACHE"):
+            before.append(instruction.offset)
+        else:
+            before = [instruction.offset]
+    return found
+
+
 class Locator:
-    """Locations of a kernel's expressions, each computed once per trace."""
+    """Where a kernel is, each place worked out once per trace."""
 
     def __init__(self) -> None:
         self._ours: dict[CodeType, bool] = {}
         self._places: dict[tuple[CodeType, int], FileLineColLoc] = {}
+        self._stored: dict[CodeType, dict[int, str]] = {}
 
     def here(self) -> FileLineColLoc | None:
         """The location of the innermost kernel frame, None where there is none."""
+        frame = self._kernel_frame()
+        if frame is None:
+            return None
+        key = (frame.f_code, frame.f_lasti)
+        found = self._places.get(key)
+        if found is None:
+            found = self._places[key] = location_attribute(place_of(frame))
+        return found
+
+    def variable(self) -> str | None:
+        """The kernel's variable that gets the value being computed, if it is one."""
+        frame = self._kernel_frame()
+        if frame is None:
+            return None
+        code = frame.f_code
+        if code not in self._stored:
+            self._stored[code] = stored_names(code)
+        return self._stored[code].get(frame.f_lasti)
+
+    def _kernel_frame(self) -> FrameType | None:
         frame = inspect.currentframe()
         ours = self._ours
         while frame is not None:
@@ -79,10 +123,4 @@ class Locator:
             if not own:
                 break
             frame = frame.f_back
-        if frame is None:
-            return None
-        key = (frame.f_code, frame.f_lasti)
-        found = self._places.get(key)
-        if found is None:
-            found = self._places[key] = location_attribute(place_of(frame))
-        return found
+        return frame

@@ -56,6 +56,21 @@ Dep: TypeAlias = "View | str"
 
 _MAX_CHECKED_ITERATIONS: Final = 1024
 _UNKNOWN: Final = UnknownLoc()
+_ELEMENTWISE: Final = frozenset(
+    {
+        penguin.SBAtomLoadOp,
+        penguin.NeuronIndirectLoadOp,
+        penguin.TensorTensorOp,
+        penguin.TensorScalarPtrOp,
+        penguin.ActivationOp,
+        penguin.ReciprocalOp,
+        penguin.TensorCopyOp,
+        penguin.MemsetOp,
+        penguin.IndexValueOp,
+        penguin.TensorSelectOp,
+    }
+)
+"""Instructions whose mask ranges over the dimensions of what they write."""
 _UNCHECKED: Final = ("inst_name", "after")
 
 
@@ -68,6 +83,20 @@ class Loop:
     values: range
     grid: bool
     open: bool = True
+
+
+@dataclass(eq=False, slots=True)
+class Emission:
+    """The last instruction, as it was asked for, and its operation."""
+
+    kind: type[Instruction]
+    views: Sequence[View | None]
+    properties: dict[str, Attribute]
+    mask: Mask | None
+    name: str
+    deps: Sequence[Dep]
+    location: FileLineColLoc | None
+    operation: Instruction
 
 
 class TraceState:
@@ -103,6 +132,7 @@ class TraceState:
         self.blocks: list[Block] = [self.block]
         self.loops: list[Loop] = []
         self.tiles: list[Buffer] = []
+        self.last: Emission | None = None
         self.locator = Locator()
         self.arguments = [
             Buffer(value, kind, hint, self.block, self)
@@ -277,9 +307,10 @@ class TraceState:
         Affine properties are in terms of the trace's loops. Views that are written are
         the first ones (`kind.OUTS`). Returns the instruction's name.
         """
-        present = [view for view in views if view is not None]
-        for view in present:
-            self._check_scope(view)
+        for view in views:
+            if view is not None:
+                self._check_scope(view)
+        asked = properties
         accesses = [None if view is None else view.access() for view in views]
         numbers = _numbers(accesses, properties)
         indices: list[SSAValue] = []
@@ -288,32 +319,45 @@ class TraceState:
             indices = [self._index_value(number) for number in numbers]
             if numbers != tuple(range(len(numbers))):
                 accesses = [_moved(access, places) for access in accesses]
-                for key, value in properties.items():
-                    if isinstance(value, AffineAttr):
-                        properties[key] = AffineAttr(_renumbered(value.data, places))
+                properties = {
+                    key: AffineAttr(_renumbered(value.data, places))
+                    if isinstance(value, AffineAttr)
+                    else value
+                    for key, value in properties.items()
+                }
         inst = kind.make(
             [None if view is None else view.base.value for view in views],
-            properties,
+            dict(properties),
             accesses,
             indices,
         )
         predicates = self._predicates(inst, views, mask)
         self._check_bounds(inst, views, predicates)
+        location = location or self.locator.here()
         given = self.insert(inst, name, deps, predicates, location=location)
         for view in views[: len(kind.OUTS)]:
             if view is not None:
-                view.base.written = True
-                view.base.writer = given
+                base = view.base
+                base.mask = mask if kind in _ELEMENTWISE and not base.written else None
+                base.written = True
+                base.writer = given
+        self.last = Emission(
+            kind, views, asked, mask, given, deps, location, inst
+        )
         return given
+
+    def forget_name(self, name: str) -> None:
+        """Lets the name of an erased instruction be given again."""
+        self._names.discard(name)
 
     def _check_scope(self, view: View) -> None:
         buffer = view.base
         if buffer.block is self.block or buffer.block in self.blocks:
             return
         raise NKISyntaxError(
-            f"Local variable '{buffer.name}' is referenced outside of its parent scope: "
-            "it was made in the body of a loop that has ended; make it in front of the "
-            "loop"
+            f"Local variable '{buffer.name}' is referenced outside of its parent "
+            "scope: it was made in the body of a loop that has ended; make it in front "
+            "of the loop"
         )
 
     def _predicates(
@@ -413,8 +457,8 @@ class TraceState:
             kind = TensorType.of(tuple(shape), dtype, space)
         except VerifyException as error:
             raise NKIValueError(str(error)) from None
-        hint = name if name and SSAValue.is_valid_name(name) else None
-        operation = penguin.AllocOp.make(kind, hint, init)
+        name = name or self.locator.variable()
+        operation = penguin.AllocOp.make(kind, name, init)
         self.insert(operation, location=location, before=before)
         block = operation.parent
         assert block is not None

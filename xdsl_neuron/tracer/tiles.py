@@ -131,9 +131,9 @@ class TileBuilders(TraceState):
         """NumPy's leading dimensions of extent 1: the tile becomes one partition."""
         if tile.shape[0] != 1:
             raise NKISyntaxError(
-                f"a tile of shape {tile.shape} cannot be broadcast to {rank} dimensions:"
-                " its partition dimension would become a free one; index it with "
-                "[:, None]"
+                f"a tile of shape {tile.shape} cannot be broadcast to {rank} "
+                "dimensions: its partition dimension would become a free one; index "
+                "it with [:, None]"
             )
         a = tile.layout
         pairs = (a.pairs[0], *(((1, 1),) * (rank - tile.ndim)), *a.pairs[1:])

@@ -28,6 +28,7 @@ from xdsl_neuron.tracer.errors import (
 from xdsl_neuron.tracer.index import Expr, Shape
 
 if TYPE_CHECKING:
+    from xdsl_neuron.tracer.index import Mask
     from xdsl_neuron.tracer.state import TraceState
 
 
@@ -47,8 +48,8 @@ class Buffer:
     written: bool = False
     writer: str | None = None
     """Name of the last instruction that wrote it."""
-    output: bool = False
-    """Whether the kernel may return it: HBM that outlives the kernel's loops."""
+    mask: "Mask | None" = None
+    """The mask of its only write, where that left elements out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,8 +339,8 @@ class View:
         def scaled(elements: int) -> int:
             if elements * old % new:
                 raise NKIValueError(
-                    f"view of '{self.name}' as {dtype.nki_name}: {elements} elements of "
-                    f"{old} bytes are no whole number of {new} bytes"
+                    f"view of '{self.name}' as {dtype.nki_name}: {elements} elements "
+                    f"of {old} bytes are no whole number of {new} bytes"
                 )
             return elements * old // new
 

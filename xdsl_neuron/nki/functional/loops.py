@@ -43,8 +43,8 @@ class SymbolicRange:
     def _body(self) -> Generator[IndexExpr, None, None]:
         trace = session()
         trace.settle()
-        location = trace.locator.here()
-        with trace.scope(self._kind, self._values, location=location) as loop:
+        location, name = trace.locator.here(), trace.locator.variable() or "i"
+        with trace.scope(self._kind, self._values, name, location=location) as loop:
             finished = False
             try:
                 yield IndexExpr(Affine.index(loop.number))

@@ -138,9 +138,7 @@ class Tile(LanguageTensor):
             if operand.emit_into(target, MatmulAccumulate.OVERWRITE):
                 return
         target._check_fits(operand)
-        masks = target.layout.masks
-        source = trace.broadcast(operand, target.shape)
-        trace.tensor_copy(source, target, Mask(masks, target.shape) if masks else None)
+        trace.assign(target, operand)
 
     def _check_writable(self) -> None:
         if self.space is Space.HBM:

@@ -13,6 +13,7 @@ from xdsl_neuron.nki.arguments import (
     as_optional_operand,
     as_view,
 )
+from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.enums import as_engine, engine, reduce_cmd
 from xdsl_neuron.nki.ops import as_alu, as_function
 from xdsl_neuron.nki.trace import session
@@ -76,9 +77,23 @@ def tensor_scalar(
 
 @api
 def tensor_copy(
-    dst: Any, src: Any, engine: Any = _UNKNOWN, name: str | None = None
+    dst: Any,
+    src: Any,
+    engine: Any = _UNKNOWN,
+    name: str | None = None,
+    *,
+    dtype: Any = None,
 ) -> None:
-    """`dst = src` on chip."""
+    """
+    `dst = src` on chip, cast where the types differ.
+
+    `dtype` is of release 0.2's first kernels; it can only repeat the destination's.
+    """
+    if dtype is not None and as_dtype(dtype) is not as_view(dst, "dst").element_type:
+        raise NKIValueError(
+            f"tensor_copy(dtype={as_dtype(dtype).nki_name}) differs from that of dst, "
+            f"{dst!r}"
+        )
     session().tensor_copy(
         as_view(src, "src"), as_view(dst, "dst"), engine=_on(engine), name=as_name(name)
     )

@@ -22,7 +22,7 @@ def ndarray(
     address: Any = None,
     **hidden: Any,
 ) -> View:
-    """A fresh tensor with undefined elements, in SBUF unless `buffer` says otherwise."""
+    """A fresh tensor with undefined elements; in SBUF without `buffer`."""
     if address is not None:
         raise NKINotImplementedError("ndarray(address=...) is not supported")
     return make_tensor(request(shape, dtype, buffer, name))

@@ -67,7 +67,8 @@ def _hbm(wanted: Request) -> Buffer:
     trace = session()
     if wanted.region is MemoryRegion.shared_hbm and not trace.at_top:
         raise NKISyntaxError(
-            "shared_hbm buffer can only be created top level kernel scope, not in a loop"
+            "shared_hbm buffer can only be created top level kernel scope, not in a "
+            "loop"
         )
     if wanted.region is not MemoryRegion.private_hbm and trace.at_top:
         return trace.shared_tensor(wanted.shape, wanted.dtype, wanted.name)

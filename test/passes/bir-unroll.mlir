@@ -1,0 +1,81 @@
+// RUN: neuron-opt -p bir-unroll --split-input-file %s | filecheck %s
+// RUN: neuron-opt -p 'bir-unroll{max-instructions=6}' --split-input-file %s | filecheck %s --check-prefix=SIX
+
+// Offsets, masks, index values, accumulation and edges are those of the iteration; an
+// instruction whose mask never holds is gone, and what followed it follows what it did.
+
+// CHECK-LABEL: bir.func @iterations {
+// CHECK-NEXT:    %a = bir.location @a ExternalInput : <300x100xf32, hbm>
+// CHECK-NEXT:    %p = bir.location @p : <128x64xf32, psum>
+// CHECK-NEXT:    %s = bir.location @s : <128x128xf32, sbuf>
+// CHECK-NEXT:    %n = bir.location @n : <128x100xi32, sbuf>
+// CHECK-NEXT:    bir.memset @I0 %s {value = 0.0}
+// CHECK-NEXT:    %t = bir.location @t_i0 : <128x100xf32, sbuf>
+// CHECK-NEXT:    bir.load @I1_i0 %t <- %a[0][100 x 128, 1 x 100] {after = [flow "I0"]}
+// CHECK-NEXT:    bir.memset @I2_i0 %t where l0 - l1 >= 0 {value = 0.0, after = [output "I1_i0"]}
+// CHECK-NEXT:    bir.iota @I3_i0 %n {value = l0, after = [flow "I2_i0"]}
+// CHECK-NEXT:    bir.matmult @I4_i0 %p <- %s, %s[0, 0][1 x 128, 1 x 64] {accumulate = overwrite}
+// CHECK-NEXT:    %t_1 = bir.location @t_i2 : <128x100xf32, sbuf>
+// CHECK-NEXT:    bir.load @I1_i2 %t_1[0, 0][1 x 44, 1 x 100] <- %a[25600][100 x 44, 1 x 100] {after = [flow "I0", anti "I3_i0"]}
+// CHECK-NEXT:    bir.iota @I3_i2 %n[64, 0][1 x 64, 1 x 100] {value = l0 + 264, after = [flow "I1_i2"]}
+// CHECK-NEXT:    bir.matmult @I4_i2 %p <- %s, %s[0, 0][1 x 128, 1 x 64] {accumulate = accumulate}
+// CHECK-NEXT:    bir.memset @I5 %s {value = 0.0, after = [anti "I4_i0", anti "I4_i2"]}
+// CHECK-NEXT:    bir.return a = %a
+
+// What does not fit stays rolled.
+// SIX-LABEL: bir.func @iterations {
+// SIX:         bir.loop sequential %i = 0 to 4 step 2 {
+// SIX-NEXT:      %t = bir.location @t : <128x100xf32, sbuf>
+// SIX-NEXT:      bir.load @I1 %t <- %a[%i * 12800][100 x 128, 1 x 100] where 299 - %i * 128 - l0 >= 0 {after = [flow "I0"]}
+// SIX:           bir.iota @I3 %n where %i * 32 + l0 >= 0 {value = %i * 100 + l0
+
+bir.func @iterations {
+  %a = bir.location @a ExternalInput : <300x100xf32, hbm>
+  %p = bir.location @p : <128x64xf32, psum>
+  %s = bir.location @s : <128x128xf32, sbuf>
+  %n = bir.location @n : <128x100xi32, sbuf>
+  bir.memset @I0 %s {value = 0.0}
+  bir.loop sequential %i = 0 to 4 step 2 {
+    %t = bir.location @t : <128x100xf32, sbuf>
+    bir.load @I1 %t <- %a[%i * 12800][100 x 128, 1 x 100] where 299 - %i * 128 - l0 >= 0 {after = [flow "I0", anti "I3"]}
+    bir.memset @I2 %t where 1 - %i >= 0 and l0 - l1 >= 0 {value = 0.0, after = [output "I1"]}
+    bir.iota @I3 %n where l0 - %i * 32 >= 0 {value = %i * 100 + l0, after = [flow "I2"]}
+    bir.matmult @I4 %p <- %s, %s[0, 0][1 x 128, 1 x 64] {accumulate_if = %i - 1}
+  }
+  bir.memset @I5 %s {value = 0.0, after = [anti "I4"]}
+  bir.return a = %a
+}
+
+// -----
+
+// The largest loops stay rolled; what is in them is unrolled with what is left.
+
+// CHECK-LABEL: bir.func @nested {
+// CHECK:         bir.memset @I0_i0_j1 %s[0, 1][1 x 128, 1 x 1] {value = 0.0}
+// CHECK-NEXT:    bir.memset @I0_i0_j2 %s[0, 2][1 x 128, 1 x 1] {value = 0.0}
+// CHECK-NEXT:    bir.memset @I0_i1_j1 %s[0, 11][1 x 128, 1 x 1] {value = 0.0}
+// CHECK:         bir.memset @I1_kneg %s
+// SIX-LABEL: bir.func @nested {
+// SIX:         bir.loop sequential %i = 0 to 4 {
+// SIX-NEXT:      bir.memset @I0_j1 %s[0, %i * 10 + 1][1 x 128, 1 x 1] {value = 0.0}
+// SIX-NEXT:      bir.memset @I0_j2 %s[0, %i * 10 + 2][1 x 128, 1 x 1] {value = 0.0}
+// SIX-NEXT:    }
+// SIX-NEXT:    bir.memset @I1_km1 %s {value = 0.0}
+// SIX-NEXT:    bir.memset @I1_k0 %s {value = 0.0}
+// SIX-NEXT:    bir.return
+
+bir.func @nested {
+  %s = bir.location @s : <128x128xf32, sbuf>
+  bir.loop sequential %i = 0 to 4 {
+    bir.loop sequential %j = 1 to 3 {
+      bir.memset @I0 %s[0, %i * 10 + %j][1 x 128, 1 x 1] {value = 0.0}
+    }
+  }
+  bir.loop sequential %k = -1 to 1 {
+    bir.memset @I1 %s {value = 0.0}
+  }
+  bir.loop sequential %none = 1 to 1 {
+    bir.memset @I2 %s {value = 0.0}
+  }
+  bir.return
+}

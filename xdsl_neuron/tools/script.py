@@ -1,0 +1,104 @@
+"""Running a Python file of kernels as a script, and what it may raise."""
+
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from xdsl.utils.exceptions import DiagnosticException
+
+from xdsl_neuron.diagnostics import (
+    Diagnostic,
+    DiagnosticError,
+    SourceLocation,
+    Sources,
+    render,
+)
+from xdsl_neuron.tools.console import ExitCode
+
+_PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_INSTALLED: Final = ("site-packages", "dist-packages", f"lib{os.sep}python")
+
+
+class ScriptErrors:
+    """
+    Shows what a script raises as a diagnostic at the script's line.
+
+    `code` is the exit code afterwards. Errors that already are diagnostics, and
+    `KeyboardInterrupt`, pass through.
+    """
+
+    code: int = ExitCode.OK
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        if isinstance(error, SystemExit):
+            self.code = _exit_code(error)
+            return True
+        if not isinstance(error, Exception):
+            return False
+        if isinstance(error, DiagnosticException | BrokenPipeError):
+            return False
+        self.code = ExitCode.REFUSED
+        place = _place(error, trace)
+        message = error.msg if isinstance(error, SyntaxError) else str(error)
+        diagnostic = Diagnostic(f"{type(error).__name__}: {message}", place)
+        print(render(diagnostic, Sources()), file=sys.stderr)
+        return True
+
+
+def _exit_code(error: SystemExit) -> int:
+    """What the interpreter would exit with."""
+    if error.code is None:
+        return ExitCode.OK
+    if isinstance(error.code, int):
+        return error.code
+    print(error.code, file=sys.stderr)
+    return ExitCode.REFUSED
+
+
+def _place(error: Exception, trace: TracebackType | None) -> SourceLocation | None:
+    """The innermost line that is the user's: not ours, not a library's."""
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        return SourceLocation(error.filename, error.lineno or 1, error.offset or 1)
+    for frame in reversed(traceback.extract_tb(trace)):
+        name = frame.filename
+        library = any(part in name for part in _INSTALLED)
+        if not (name.startswith(_PACKAGE) or name.startswith("<") or library):
+            return SourceLocation(name, frame.lineno or 1, (frame.colno or 0) + 1)
+    return None
+
+
+def run_script(path: str, arguments: Sequence[str]) -> int:
+    """
+    Run a Python file as `python file arguments` would; the result is the exit code.
+
+    Raises:
+        DiagnosticError: the file cannot be read.
+    """
+    try:
+        Path(path).read_bytes()
+    except (OSError, ValueError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or str(error)
+        raise DiagnosticError(None, f"cannot read '{path}': {reason}") from error
+    saved = sys.argv, list(sys.path)
+    sys.argv = [path, *arguments]
+    sys.path.insert(0, str(Path(path).resolve().parent))
+    errors = ScriptErrors()
+    try:
+        with errors:
+            runpy.run_path(path, run_name="__main__")
+    finally:
+        sys.argv, sys.path[:] = saved
+    return errors.code

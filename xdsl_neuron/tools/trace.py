@@ -1,0 +1,235 @@
+"""
+`neuron-trace`: trace a kernel for given shapes and print the `penguin` module.
+
+    neuron-trace matmul.py:matmul --arg lhsT=bf16[512,512] --arg rhs=bf16[512,512]
+    neuron-trace add.py:add --arg a=f32[300,1000] --arg b=f32[300,1000] --grid 3
+
+The file is executed with `nki` and `neuronxcc.nki` meaning ours. What the kernel is
+refused with is shown at its line; there is no traceback.
+"""
+
+import argparse
+import ast
+import re
+import sys
+import traceback
+from collections.abc import Sequence
+from io import StringIO
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Final
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import DiagnosticException
+
+from xdsl_neuron.diagnostics import DiagnosticError, SourceLocation
+from xdsl_neuron.tools.console import read_text, run_command, write_text
+
+if TYPE_CHECKING:
+    from xdsl_neuron.nki.kernel import Kernel
+    from xdsl_neuron.nki.specs import TensorSpec
+
+_TENSOR: Final = re.compile(r"(\w+)\[([\d,\s]*)\]")
+
+
+def load_file(path: str) -> ModuleType:
+    """
+    The module of a kernel's file, executed with our languages installed.
+
+    Locations name the file as it was given.
+
+    Raises:
+        DiagnosticError: there is no such file, or it fails while it is executed.
+    """
+    from xdsl_neuron.nki import install
+
+    install()
+    text, _ = read_text(path)
+    file = Path(path)
+    module = ModuleType(file.stem)
+    module.__file__ = path
+    sys.path.insert(0, str(file.resolve().parent))
+    sys.modules.setdefault(file.stem, module)
+    try:
+        exec(compile(text, path, "exec"), module.__dict__)
+    except DiagnosticException:
+        raise
+    except (Exception, SystemExit) as error:
+        raise failure(error, path) from error
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def failure(error: BaseException, path: str) -> DiagnosticError:
+    """What a file's own exception becomes: its message at the innermost line there."""
+    if isinstance(error, SyntaxError) and error.filename is not None:
+        place = SourceLocation(error.filename, error.lineno or 1, error.offset or 1)
+        return DiagnosticError(place, f"SyntaxError: {error.msg}")
+    message = f"{type(error).__name__}: {error}"
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename == path:
+            column = (frame.colno or 0) + 1
+            place = SourceLocation(path, frame.lineno or 1, column)
+            return DiagnosticError(place, message)
+    return DiagnosticError(None, f"{path}: {message}")
+
+
+def find_kernel(module: ModuleType, name: str | None, path: str) -> "Kernel":
+    """
+    The kernel called `name`, or the only one that `nki.jit` made.
+
+    A plain function is taken for one of the language that its file imports.
+    """
+    from xdsl_neuron.nki import PERSONALITY
+    from xdsl_neuron.nki.functional import PERSONALITY as FUNCTIONAL
+    from xdsl_neuron.nki.kernel import Kernel, as_kernel
+
+    kernels = {k: v for k, v in vars(module).items() if isinstance(v, Kernel)}
+    listed = ", ".join(kernels) or "none"
+    if name is None:
+        if len(kernels) != 1:
+            raise DiagnosticError(
+                None, f"'{path}' has not exactly one kernel ({listed}): use FILE:KERNEL"
+            )
+        return next(iter(kernels.values()))
+    found = getattr(module, name, None)
+    if found is None or not callable(found):
+        raise DiagnosticError(None, f"'{path}' has no kernel '{name}', only {listed}")
+    return as_kernel(found, FUNCTIONAL if _is_functional(found) else PERSONALITY)
+
+
+def _is_functional(function: Any) -> bool:
+    """Whether the file of a plain function imports the functional generation."""
+    seen: dict[str, object] = getattr(function, "__globals__", {})
+    return any(
+        value.__name__.startswith(("neuronxcc", "xdsl_neuron.nki.functional"))
+        for value in seen.values()
+        if isinstance(value, ModuleType)
+    )
+
+
+def parse_argument(text: str) -> "tuple[str, TensorSpec | Any]":
+    """
+    `name=bf16[512,512]` or `name=<Python literal>`.
+
+    Raises:
+        DiagnosticError: an unknown element type, or no literal.
+    """
+    from xdsl_neuron.nki.specs import tensor_spec
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise DiagnosticError(
+            None, f"argument '{text}': expected name=dtype[shape] or name=literal"
+        )
+    tensor = _TENSOR.fullmatch(value.strip())
+    if tensor is not None:
+        extents = [part for part in tensor[2].split(",") if part.strip()]
+        try:
+            return name, tensor_spec(tensor[1], [int(extent) for extent in extents])
+        except TypeError as error:
+            raise DiagnosticError(None, f"argument '{name}': {_text(error)}") from None
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        raise DiagnosticError(
+            None,
+            f"argument '{name}': '{value}' is neither dtype[shape], such as "
+            "bf16[512,512], nor a Python literal",
+        ) from None
+
+
+def _text(error: Exception) -> str:
+    """The message of an error without its place."""
+    return str(getattr(error, "message", error))
+
+
+def _grid(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(extent) for extent in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"expected integers such as 2,1, got '{text}'"
+        ) from None
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        "neuron-trace",
+        usage="%(prog)s [options] FILE[:KERNEL]",
+        description="Trace a kernel and print its penguin module.",
+    )
+    add = parser.add_argument
+    add("kernel", metavar="FILE[:KERNEL]", help="a Python file and a kernel in it")
+    add(
+        "--arg",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an argument: dtype[shape], such as bf16[512,512], or a Python literal",
+    )
+    add("--grid", type=_grid, default=(), metavar="N,...", help="the launch grid")
+    add("--target", metavar="NAME", help="the generation: trn1, trn2 or trn3")
+    add("--print-debuginfo", action="store_true", help="print source locations")
+    add("--print-op-generic", action="store_true", help="print the generic form")
+    add("-o", "--output-file", metavar="FILE", help="where to write; stdout if absent")
+    return parser
+
+
+def trace(
+    path: str, arguments: Sequence[str], grid: tuple[int, ...], target: str | None
+) -> ModuleOp:
+    """The verified module of the kernel at `FILE[:KERNEL]`."""
+    from xdsl_neuron.nki.kernel import Kernel
+
+    file, name = split_kernel(path)
+    values = dict(parse_argument(argument) for argument in arguments)
+    kernel = find_kernel(load_file(file), name, file)
+    launched = Kernel(
+        kernel.function, kernel.personality, target or kernel.platform_target, grid
+    )
+    try:
+        return launched.trace(**values)
+    except DiagnosticException:
+        raise
+    except Exception as error:
+        raise failure(error, file) from error
+
+
+def split_kernel(path: str) -> tuple[str, str | None]:
+    """`FILE:KERNEL` as its two parts; a drive letter is no separator."""
+    file, colon, name = path.rpartition(":")
+    if colon and name.isidentifier() and file:
+        return file, name
+    return path, None
+
+
+def emit(module: ModuleOp, *, generic: bool, debuginfo: bool) -> str:
+    """The module's text."""
+    stream = StringIO()
+    Printer(stream, print_generic_format=generic, print_debuginfo=debuginfo).print_op(
+        module
+    )
+    return stream.getvalue() + "\n"
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """The command; returns its exit code."""
+    options = build_parser().parse_args(args)
+
+    def body() -> int:
+        module = trace(options.kernel, options.arg, options.grid, options.target)
+        text = emit(
+            module, generic=options.print_op_generic, debuginfo=options.print_debuginfo
+        )
+        write_text(options.output_file, text)
+        return 0
+
+    return run_command(body)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
