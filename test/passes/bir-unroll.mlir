@@ -26,8 +26,11 @@
 // SIX-LABEL: bir.func @iterations {
 // SIX:         bir.loop sequential %i = 0 to 4 step 2 {
 // SIX-NEXT:      %t = bir.location @t : <128x100xf32, sbuf>
-// SIX-NEXT:      bir.load @I1 %t <- %a[%i * 12800][100 x 128, 1 x 100] where 299 - %i * 128 - l0 >= 0 {after = [flow "I0"]}
-// SIX:           bir.iota @I3 %n where %i * 32 + l0 >= 0 {value = %i * 100 + l0
+// SIX-NEXT:      bir.load @I1 %t <- %a[%i * 12800][100 x 128, 1 x 100] where 299 - %i * 128 - l0 >= 0 {after = [flow "I0", anti "I3"]}
+// SIX:           bir.iota @I3 %n where l0 - %i * 32 >= 0 {value = %i * 100 + l0, after = [flow "I2"]}
+// SIX-NEXT:      bir.matmult @I4 %p <- %s, %s[0, 0][1 x 128, 1 x 64] {accumulate_if = %i - 1}
+// SIX-NEXT:    }
+// SIX-NEXT:    bir.memset @I5 %s {value = 0.0, after = [anti "I4"]}
 
 bir.func @iterations {
   %a = bir.location @a ExternalInput : <300x100xf32, hbm>
@@ -54,7 +57,10 @@ bir.func @iterations {
 // CHECK:         bir.memset @I0_i0_j1 %s[0, 1][1 x 128, 1 x 1] {value = 0.0}
 // CHECK-NEXT:    bir.memset @I0_i0_j2 %s[0, 2][1 x 128, 1 x 1] {value = 0.0}
 // CHECK-NEXT:    bir.memset @I0_i1_j1 %s[0, 11][1 x 128, 1 x 1] {value = 0.0}
-// CHECK:         bir.memset @I1_kneg %s
+// CHECK:         bir.memset @I1_km1 %s {value = 0.0}
+// CHECK-NEXT:    bir.memset @I1_k0 %s {value = 0.0}
+// CHECK-NEXT:    bir.return
+
 // SIX-LABEL: bir.func @nested {
 // SIX:         bir.loop sequential %i = 0 to 4 {
 // SIX-NEXT:      bir.memset @I0_j1 %s[0, %i * 10 + 1][1 x 128, 1 x 1] {value = 0.0}

@@ -248,6 +248,34 @@ def test_transpose_under_a_mask() -> None:
     assert np.array_equal(result, expected)
 
 
+def test_transpose_mode_of_the_array_moves_bits() -> None:
+    x = random((16, 8))
+    x[3, 2] = np.nan
+    text = psum(
+        "penguin.matmul %p <- %x1, %x0 {is_transpose}",
+        "16x8xf32",
+        "16x16xf32",
+        out="8x16xf32",
+    )
+    (result,) = run(text, x, np.eye(16, dtype=np.float32))
+    assert result.tobytes() == x.T.tobytes()
+    masked = text.replace("{is_", "where 9 - l0 >= 0 and 9 - l1 >= 0 {is_")
+    (result,) = run(masked, x, np.eye(16, dtype=np.float32))
+    assert result[:, :10].tobytes() == np.ascontiguousarray(x[:10].T).tobytes()
+    assert np.isnan(result[:, 10:]).all()
+
+
+def test_what_numerics_refuse_is_refused_at_the_operation() -> None:
+    text = compute(
+        "penguin.tensor_reduce add %t <- %x0 where l1 - l0 >= 0 {axes = [1]}",
+        "8x24xf8e8m0fnu",
+        out="8x1xu16",
+        shape="8x1xf4e2m1fn_x4",
+    )
+    with pytest.raises(MachineError, match="cannot cast"):
+        run(text.replace("%o <- %t", "%o <- %t[0, 0][1 x 8, 1 x 1] as u16"))
+
+
 def test_reductions() -> None:
     x = random((8, 60))
     text = compute(

@@ -145,6 +145,13 @@ def test_reading_back_an_output_before_it_is_whole() -> None:
     np.testing.assert_equal(result.tolist(), [[1, 1, 1, 1, 1, 1, np.nan, np.nan]])
 
 
+def test_an_output_that_nothing_touches() -> None:
+    (result,) = run(kernel("", "", "o", "<2x3xf32, hbm>"))
+    assert np.isnan(result).all()
+    (result,) = run(kernel("", "", "o", "<2x3xf32, hbm>"), options=ZERO)
+    assert not result.any()
+
+
 def test_initial_value_where_nothing_writes() -> None:
     text = kernel(
         "%t = penguin.alloc init 3.0 : <4x4xbf16, sbuf>\n"

@@ -70,7 +70,15 @@ def compile_instruction(scope: Scope, instruction: Instruction) -> Emitter:
     handler = handler_of(type(instruction))
     if handler is None:
         raise MachineError(instruction, "has no meaning in the machine")
-    return handler(scope, instruction)
+    return _made_ready(handler, scope, instruction)
+
+
+def _made_ready(handler: Handler, scope: Scope, operation: Operation) -> Emitter:
+    """The emitter; what the numerics refuse is refused at the operation."""
+    try:
+        return handler(scope, operation)
+    except ValueError as error:
+        raise MachineError(operation, str(error)) from error
 
 
 class Analysis:
@@ -154,7 +162,7 @@ class Analysis:
         handler = handler_of(type(op))
         if handler is not None:
             self.executions += times
-            return handler(self._scope, op)
+            return _made_ready(handler, self._scope, op)
         match op:
             case structure.Alloc():
                 init = None if op.init is None else op.init.value

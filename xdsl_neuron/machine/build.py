@@ -91,6 +91,8 @@ class Build:
         """Arrays of outputs by slot, where they are known while building."""
         self.fired: dict[int, int] = {}
         """How often each DMA trigger has fired."""
+        self._bound: list[int] = []
+        """Slots of the caller's tensors and of constants."""
         self._poison = poison
         self._flush_at = flush_at
 
@@ -114,6 +116,7 @@ class Build:
         """`slot` is a tensor of the caller, with its array if that is known."""
         storage = Storage(self.slots[slot].size, buffer, defined=defined)
         self.storages[slot] = storage
+        self._bound.append(slot)
         if not defined and buffer is None:
             storage.fill_step = len(self.steps)
             self.emit(_nothing)
@@ -155,10 +158,6 @@ class Build:
         if buffer is None:
             return HbmView(slot, dtype, offset, nums, strides)
         return np.ndarray(nums, dtype, buffer, offset, strides)
-
-    def side_view(self, side: Side, offset: int) -> Any:
-        """The view of a whole side."""
-        return self.view(side.slot, side.numpy, offset, side.nums, side.strides)
 
     def span(
         self, operation: Operation, side: Side, ranges: Ranges = ()
@@ -231,8 +230,9 @@ class Build:
 
     def finish_fills(self) -> None:
         """Fill the caller's tensors of which something has been left undefined."""
-        for slot, storage in enumerate(self.storages):
-            if storage is None or storage.defined or storage.fill_step is None:
+        for slot in self._bound:
+            storage = self.storages[slot]
+            if storage.defined:
                 continue
             if storage.coverage is None or not storage.coverage.is_full():
                 self._fill(slot, storage)

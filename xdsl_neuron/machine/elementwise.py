@@ -14,7 +14,8 @@ from xdsl_neuron.dialects.neuron import ImmediateAttr
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.lanes import FULL, lane_values, mask_array
-from xdsl_neuron.machine.nests import Nums, common_shape, regroup
+from xdsl_neuron.machine.nests import Nums, Strides, common_shape, regroup
+from xdsl_neuron.machine.sides import Side
 from xdsl_neuron.machine.site import Emitter, Scope, Site
 from xdsl_neuron.mask import Box, bind
 from xdsl_neuron.numerics import activation, alu, casts, fill, selection
@@ -34,6 +35,15 @@ class Column(NamedTuple):
     name: str
     raw: bool = False
     """Its bits are taken as they are, not as fp32."""
+
+
+class _Placed(NamedTuple):
+    """A kernel's argument by position, and the view of its side."""
+
+    position: int
+    side: Side
+    nums: Nums
+    strides: Strides
 
 
 class Elementwise(Site):
@@ -60,6 +70,7 @@ class Elementwise(Site):
         self.tensors = [a.name for a in arguments if isinstance(a, Tensor)]
         self.columns = [a for a in arguments if isinstance(a, Column)]
         self.kernel = self._converting(kernel(self))
+        self._fixed = self._fix() if self.mask is None and not keeps else None
 
     def dtype(self, name: str) -> DType:
         """The element type of an operand."""
@@ -84,7 +95,51 @@ class Elementwise(Site):
 
         return convert
 
+    def _fix(self) -> tuple[_Placed, list[_Placed]] | None:
+        """
+        The output's and the inputs' views but for their offsets.
+
+        None where an input must be gathered first.
+        """
+        out = self.sides["dst"]
+        shape = self._shape(
+            {name: (0, self.sides[name].nums) for name in ("dst", *self.tensors)}
+        )
+        placed: list[_Placed] = []
+        for position, argument in enumerate(self.arguments):
+            if isinstance(argument, Tensor):
+                side = self.sides[argument.name]
+                strides = regroup(side.nums, side.strides, shape)
+                if strides is None:
+                    return None
+                placed.append(_Placed(position, side, shape, strides))
+            elif isinstance(argument, Column):
+                side = self.sides[argument.name]
+                nums = (shape[0], *(1,) * (len(shape) - 1))
+                strides = (side.strides[0], *(0,) * (len(shape) - 1))
+                placed.append(_Placed(position, side, nums, strides))
+        strides = regroup(out.nums, out.strides, shape)
+        return None if strides is None else (_Placed(0, out, shape, strides), placed)
+
+    def _emit_fixed(self, build: Build, out: _Placed, inputs: list[_Placed]) -> None:
+        """The kernel's step where only offsets change."""
+        arguments = list(self.arguments)
+        for position, side, nums, strides in inputs:
+            offset, extents = build.span(self.op, side)
+            build.reads(side, offset, extents, side.strides)
+            arguments[position] = build.view(
+                side.slot, side.numpy, offset, nums, strides
+            )
+        _, side, nums, strides = out
+        offset, extents = build.span(self.op, side)
+        build.writes(side, offset, extents, side.strides)
+        view = build.view(side.slot, side.numpy, offset, nums, strides)
+        build.emit(self.kernel, view, *arguments)
+
     def emit(self, build: Build) -> None:
+        if self._fixed is not None:
+            self._emit_fixed(build, *self._fixed)
+            return
         box = self.box(build)
         if box is None:
             return

@@ -1,10 +1,9 @@
 """What a function shows to its caller: inputs and outputs, at each level."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
 from xdsl_neuron.dialects import bir, structure
@@ -46,11 +45,7 @@ def find_function(where: Operation, entry: str | None = None) -> FunctionOp:
     """
     if isinstance(where, structure.Function | bir.FuncOp):
         return where
-    found = {
-        op.sym_name.data: op
-        for op in where.walk()
-        if isinstance(op, structure.Function | bir.FuncOp)
-    }
+    found = {op.sym_name.data: op for op in _functions(where)}
     names = ", ".join(f"'{name}'" for name in found)
     if entry is not None:
         if entry not in found:
@@ -63,12 +58,15 @@ def find_function(where: Operation, entry: str | None = None) -> FunctionOp:
     return next(iter(found.values()))
 
 
-def module_of(operation: Operation) -> ModuleOp:
-    """The outermost module around an operation; a new one around a lone function."""
-    top = operation
-    while (parent := top.parent_op()) is not None:
-        top = parent
-    return top if isinstance(top, ModuleOp) else ModuleOp([top.clone()])
+def _functions(where: Operation) -> Iterator[FunctionOp]:
+    """The functions in an operation, without looking for more inside of them."""
+    for region in where.regions:
+        for block in region.blocks:
+            for op in block.ops:
+                if isinstance(op, structure.Function | bir.FuncOp):
+                    yield op
+                elif op.regions:
+                    yield from _functions(op)
 
 
 def signature(function: FunctionOp) -> Signature:

@@ -13,6 +13,7 @@ from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.lanes import FULL, mask_array
 from xdsl_neuron.machine.nests import Nums, regroup
 from xdsl_neuron.machine.site import Emitter, Scope, Site
+from xdsl_neuron.machine.transposes import ArrayTranspose
 from xdsl_neuron.mask import Box
 from xdsl_neuron.numerics import matmul
 
@@ -136,6 +137,8 @@ def _renumbered(predicate: Affine, dims: Sequence[int]) -> Affine:
 
 
 def _matmul(scope: Scope, op: isa.Matmul) -> Emitter:
+    if op.is_transpose is not None:
+        return ArrayTranspose(scope, op).emit
     return Matmul(scope, op).emit
 
 

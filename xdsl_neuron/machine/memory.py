@@ -5,7 +5,7 @@ While a plan is built, a storage also knows what of it has been written: to fill
 with poison only where something undefined can be seen, and for PSUM's freshness.
 """
 
-from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -79,10 +79,11 @@ def poison_byte(is_float: bool) -> int:
     return _POISON_FLOAT if is_float else _POISON_INTEGER
 
 
+@lru_cache(maxsize=8192)
 def covers(
     offset: int,
     nums: tuple[int, ...],
-    strides: Sequence[int],
+    strides: tuple[int, ...],
     itemsize: int,
     size: int,
 ) -> bool:

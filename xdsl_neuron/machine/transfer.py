@@ -1,6 +1,7 @@
 """DMA instructions: copies between HBM and SBUF, direct ones."""
 
 from collections.abc import Callable, Iterator
+from math import prod
 from typing import Any, ClassVar, Final
 
 from xdsl_neuron.dialects.instruction import Instruction
@@ -17,12 +18,14 @@ class Transfer(Site):
     """Moves, casts or accumulates the k-th element of `src` to the k-th of `dst`."""
 
     ONE_SHAPE: ClassVar = True
+    SOURCE: ClassVar = "src"
+    """Name of the operand that is moved."""
 
     def __init__(
         self, scope: Scope, instruction: Instruction, accumulate: bool = False
     ) -> None:
         super().__init__(scope, instruction)
-        dst, src = self.sides["dst"], self.sides["src"]
+        dst, src = self.sides["dst"], self.sides[self.SOURCE]
         self.accumulate = accumulate
         self.kernel: Callable[..., object] | None = None
         if accumulate:
@@ -51,9 +54,11 @@ class Transfer(Site):
 
     def emit_box(self, build: Build, box: Box) -> None:
         """The steps of one box."""
-        dst, src = self.sides["dst"], self.sides["src"]
+        dst, src = self.sides["dst"], self.sides[self.SOURCE]
         target = self.clipped(build, "dst", box)
-        source = self.clipped(build, "src", box)
+        source = self.clipped(build, self.SOURCE, box)
+        if prod(target[1]) != prod(source[1]):
+            raise self.refuse("the mask leaves different parts of both operands")
         build.reads(src, *source, src.strides)
         if self.accumulate:
             build.reads(dst, *target, dst.strides)

@@ -10,6 +10,7 @@ from xdsl_neuron.dialects.instructions import matrix as matrix_isa
 from xdsl_neuron.dialects.instructions import transpose as isa
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.indirect import Indirect
+from xdsl_neuron.machine.lanes import FULL
 from xdsl_neuron.machine.nests import Nums, Strides, regroup
 from xdsl_neuron.machine.site import Emitter, Scope
 from xdsl_neuron.machine.transfer import Transfer
@@ -29,7 +30,7 @@ class Permuted(Transfer):
         axes: Sequence[int] | None = None,
     ) -> None:
         super().__init__(scope, instruction)
-        src = self.sides["src"]
+        src = self.sides[self.SOURCE]
         if axes is None:
             self._flatten()
             axes = (*range(1, len(src.nums)), 0)
@@ -39,7 +40,8 @@ class Permuted(Transfer):
         """Under a mask of (partition, free element), sides need these dimensions."""
         if self.mask is None:
             return
-        for name, side in self.sides.items():
+        for name in ("dst", self.SOURCE):
+            side = self.sides[name]
             flat = (side.nums[0], side.count // side.nums[0])
             strides = regroup(side.nums, side.strides, flat)
             if strides is None or not side.regroup(flat, strides):
@@ -47,9 +49,9 @@ class Permuted(Transfer):
 
     def emit_box(self, build: Build, box: Box) -> None:
         """The steps of one box."""
-        dst, src = self.sides["dst"], self.sides["src"]
+        dst, src = self.sides["dst"], self.sides[self.SOURCE]
         target = self.clipped(build, "dst", box)
-        offset, nums = self.clipped(build, "src", box)
+        offset, nums = self.clipped(build, self.SOURCE, box)
         build.reads(src, offset, nums, src.strides)
         build.writes(dst, *target, dst.strides)
         turned = tuple([nums[axis] for axis in self._axes])
@@ -68,7 +70,7 @@ class Permuted(Transfer):
         source: tuple[int, Nums, Strides],
     ) -> None:
         """In one buffer: read all, then write."""
-        dst, src = self.sides["dst"], self.sides["src"]
+        dst, src = self.sides["dst"], self.sides[self.SOURCE]
         offset, nums, strides = source
         scratch, buffer = build.scratch(nums, src.numpy)
         view = build.view(src.slot, src.numpy, offset, nums, strides)
@@ -77,6 +79,26 @@ class Permuted(Transfer):
         kernel = casts.copy(dst.dtype, src.dtype)
         build.emit(kernel, out, scratch.reshape(target[1]))
         build.pool.give(buffer)
+
+
+class ArrayTranspose(Permuted):
+    """
+    A matmul in transpose mode: `dst[n, k] = moving[k, n]`, bit for bit.
+
+    The identity that goes in as the stationary operand does not take part, and what
+    the destination holds is overwritten.
+    """
+
+    SOURCE: ClassVar = "moving"
+
+    def emit_box(self, build: Build, box: Box) -> None:
+        """The steps of one box, whose rows and contraction are clipped alike."""
+        if box is not FULL and box.ranges[0] != box.ranges[1]:
+            raise self.refuse(
+                "the mask of a transpose clips the identity's rows and columns "
+                f"differently, {box.ranges[0]} and {box.ranges[1]}"
+            )
+        super().emit_box(build, box)
 
 
 class GatherTranspose(Indirect):

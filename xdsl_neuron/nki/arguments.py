@@ -89,5 +89,24 @@ def as_name(value: Any) -> str | None:
     return str(value) if value else None
 
 
+HIDDEN = ("deps", "dma_qos", "mode", "name", "schedule")
+"""Keyword arguments that every instruction of the functional generation takes."""
+
+
+def hidden_options(api: str, given: dict[str, Any]) -> dict[str, Any]:
+    """
+    The undocumented keyword arguments of the functional generation (nki.md 1).
+
+    `name` and `deps` reach the instruction; the scheduling hints have no effect.
+    """
+    for key in given:
+        if key not in HIDDEN:
+            raise NKITypeError(
+                f"{api}() got an unexpected keyword argument '{key}'; beside its own "
+                f"it accepts {', '.join(HIDDEN)}"
+            )
+    return {key: given[key] for key in ("name", "deps") if given.get(key)}
+
+
 def _described(value: object) -> str:
     return f"{type(value).__name__} ({value!r})"

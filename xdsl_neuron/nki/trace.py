@@ -8,6 +8,7 @@ from xdsl.ir import Operation
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
+from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Space
@@ -86,7 +87,8 @@ class KernelTrace(NeuronCodegen):
         `target[...] = value`: the value's instruction writes there, else a copy does.
 
         What its mask left out keeps what the target held. An instruction that is not
-        the last one, changes the type, or reads the target elsewhere, stays as it is.
+        the last one, whose result has a variable, that would change the type or reads
+        the target elsewhere, stays as it is.
         """
         last = self.last
         if last is not None and self._may_move(last, target, value):
@@ -100,6 +102,7 @@ class KernelTrace(NeuronCodegen):
                 deps=last.deps,
                 location=last.location,
             )
+            value.base, value.layout = target.base, target.layout
             return
         mask = value.base.mask if value.shape == target.shape else None
         self.tensor_copy(self.broadcast(value, target.shape), target, mask)
@@ -108,7 +111,10 @@ class KernelTrace(NeuronCodegen):
         """Whether the last instruction made `value`, and may write `target` instead."""
         if last.views[0] is not value or self.block.last_op is not last.operation:
             return False
-        if value.base.value.first_use is not value.base.value.last_use:
+        if last.kind is penguin.MatMulOp:  # it adds to what a tile in use holds
+            return False
+        result = value.base.value
+        if result.name_hint is not None or not result.has_one_use():
             return False
         like = (value.shape, value.element_type, value.space)
         if (target.shape, target.element_type, target.space) != like:

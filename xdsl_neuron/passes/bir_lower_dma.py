@@ -39,6 +39,7 @@ from xdsl_neuron.dialects.neuron import (
     EngineAttr,
     QosClassAttr,
 )
+from xdsl_neuron.dialects.neuron.attributes import render_access
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Engine, QosClass
 from xdsl_neuron.mask import boxes, clip
@@ -298,8 +299,9 @@ class _Transfer:
         if sides[0].overlaps(sides[1]):
             raise DiagnosticError(
                 self.instruction,
-                f"source and destination overlap partly in {left.label}: {src} and "
-                f"{dst}; copy through a temporary",
+                "source and destination overlap partly in "
+                f"{left.label}: {render_access(src)} and {render_access(dst)}; copy "
+                "through a temporary",
             )
 
 

@@ -221,6 +221,7 @@ class _Unroller:
         block = Block(arg_types=[IndexType()])
         block.args[0].name_hint = loop.index.name_hint
         self.values[loop.index] = block.args[0]
+        self._expect_names(loop)
         self.block(loop.body.block, block, suffix)
         return LoopOp.create(
             properties=loop.properties,
@@ -228,6 +229,12 @@ class _Unroller:
             location=loop.location,
             regions=[Region(block)],
         )
+
+    def _expect_names(self, loop: LoopOp) -> None:
+        """In a rolled loop, instructions further down keep their names."""
+        for operation in loop.body.block.ops:
+            if isinstance(operation, Instruction) and operation.inst_name is not None:
+                self.copies.expect(operation.inst_name.data)
 
     def _location(self, operation: LocationOp, suffix: str) -> LocationOp:
         name = operation.location_name.data
@@ -406,6 +413,11 @@ class _Copies:
         self.current[name] = tuple(copies)
         if self.collected:
             self.collected[-1].setdefault(name, []).extend(copies)
+
+    def expect(self, name: str) -> None:
+        """An instruction further down will keep its name."""
+        if name in self.targets:
+            self.current[name] = (name,)
 
     def resolve(self, edges: Edges) -> Edges:
         """The edges of one copy."""

@@ -49,8 +49,9 @@ class PenguinInitializeTensors(ModulePass):
 
     The memset stands behind the allocation; in a loop it has a predicate where only the
     last or first iterations need it. A tensor that is written before it is read gets
-    none, as does a PSUM tile that matmuls overwrite while it is fresh. A tensor in HBM
-    is filled by DMA from a tile.
+    none, as does a PSUM tile that matmuls overwrite while it is fresh; what of it is
+    read before is zero and added to, which differs from overwriting in the sign of a
+    zero at most. A tensor in HBM is filled by DMA from a tile.
 
     Precondition: `penguin-lower-predicates`, else a mask that is no box counts by its
     rows.
@@ -99,6 +100,8 @@ class _Gaps:
     unit: int = 1
     matmuls: bool = False
     """Whether a matmul asks if the tile is fresh."""
+    late: bool = False
+    """Whether one finds elements fresh that have been read before."""
 
 
 class _Coverage:
@@ -171,6 +174,9 @@ class _Coverage:
         for operand in used:
             if _writes(operation, operand.name):
                 touched = self._touched(execution, operation, operand)
+                gaps = self.gaps[self.owners[operand.value]]
+                fresh = touched & ~self.written[operand.value]
+                gaps.late |= bool(fresh & gaps.missing) and _is_open_matmul(operation)
                 self.written[operand.value] |= touched
 
     def _touched(
@@ -259,6 +265,12 @@ def _initialised(allocation: penguin.AllocOp, gaps: _Gaps | None) -> list[Operat
     if not gaps.missing:
         return []
     if gaps.matmuls:
+        if gaps.late and value.value:
+            raise DiagnosticError(
+                allocation,
+                f"is read before a matmul that adds to its initial value {value.data}; "
+                "set it with a memset",
+            )
         return [
             _memset(allocation, value, access)
             for access in _missing_accesses(allocation, gaps)

@@ -4,6 +4,7 @@ Which line of a kernel is being executed.
 The innermost frame whose code is not of the tracer or the language is the kernel's.
 """
 
+import contextlib
 import dis
 import inspect
 import os
@@ -15,9 +16,13 @@ from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 from xdsl_neuron.diagnostics import SourceLocation
 
 _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_OURS: Final = tuple(
-    os.path.join(_PACKAGE, part) + os.sep
-    for part in ("tracer", "nki", "tools", "dialects", "machine")
+# `with trace.scope(...)` goes through contextlib.
+_OURS: Final = (
+    *(
+        os.path.join(_PACKAGE, part) + os.sep
+        for part in ("tracer", "nki", "tools", "dialects", "machine")
+    ),
+    contextlib.__file__,
 )
 # Generated methods (dataclasses, enumerations) and frozen modules.
 _NOWHERE: Final = "<"

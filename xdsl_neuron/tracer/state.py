@@ -341,9 +341,7 @@ class TraceState:
                 base.mask = mask if kind in _ELEMENTWISE and not base.written else None
                 base.written = True
                 base.writer = given
-        self.last = Emission(
-            kind, views, asked, mask, given, deps, location, inst
-        )
+        self.last = Emission(kind, views, asked, mask, given, deps, location, inst)
         return given
 
     def forget_name(self, name: str) -> None:

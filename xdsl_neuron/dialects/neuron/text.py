@@ -207,9 +207,9 @@ class Cursor:
             if self.peek("->"):
                 break
             if self.accept("+"):
-                total = total + self._term()
+                total = total + self._signed_term()
             elif self.accept("-"):
-                total = total - self._term()
+                total = total - self._signed_term()
             else:
                 break
         self.depth -= 1

@@ -14,6 +14,7 @@ from xdsl_neuron.nki.arguments import (
     as_optional_operand,
     as_shape,
     as_view,
+    hidden_options,
 )
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.enums import (
@@ -67,7 +68,7 @@ def nc_matmul(
     options = {
         "is_stationary_onezero": is_stationary_onezero,
         "is_moving_onezero": is_moving_onezero,
-        **hidden,
+        **hidden_options("nc_matmul", hidden),
     }
     return MatmulResult(
         as_view(stationary, "stationary"),
@@ -109,7 +110,7 @@ def tensor_tensor(
         as_mask(mask),
         _kind(dtype),
         engine=as_engine(engine),
-        **hidden,
+        **hidden_options("tensor_tensor", hidden),
     )
 
 
@@ -140,7 +141,7 @@ def tensor_scalar(
         scalar1=as_optional_operand(operand1, "operand1"),
         reverse1=bool(reverse1),
         engine=as_engine(engine),
-        **hidden,
+        **hidden_options("tensor_scalar", hidden),
     )
 
 
@@ -171,7 +172,7 @@ def activation(
         as_operand(scale, "scale"),
         as_mask(mask),
         _kind(dtype),
-        **hidden,
+        **hidden_options("activation", hidden),
     )
 
 
@@ -196,7 +197,7 @@ def tensor_reduce(
         _kind(dtype),
         bool(negate),
         bool(keepdims),
-        **hidden,
+        **hidden_options("tensor_reduce", hidden),
     )
 
 
@@ -206,7 +207,10 @@ def reciprocal(
 ) -> View:
     """`1 / data` on the vector engine."""
     return session().reciprocal(
-        as_view(data, "data"), as_mask(mask), _kind(dtype), **hidden
+        as_view(data, "data"),
+        as_mask(mask),
+        _kind(dtype),
+        **hidden_options("reciprocal", hidden),
     )
 
 
@@ -225,7 +229,7 @@ def tensor_copy(
         mask=as_mask(mask),
         dtype=_kind(dtype),
         engine=as_engine(engine),
-        **hidden,
+        **hidden_options("tensor_copy", hidden),
     )
 
 
@@ -250,7 +254,7 @@ def tensor_copy_predicated(
         as_view(predicate, "predicate"),
         bool(reverse_pred),
         as_mask(mask),
-        **hidden,
+        **hidden_options("tensor_copy_predicated", hidden),
     )
 
 
@@ -271,7 +275,7 @@ def memset(
         as_dtype(dtype),
         as_mask(mask),
         engine=as_engine(engine),
-        **hidden,
+        **hidden_options("memset", hidden),
     )
 
 
@@ -281,7 +285,11 @@ def iota(expr: Any, dtype: Any, *, mask: Any = None, **hidden: Any) -> View:
     if not isinstance(expr, IndexExpr) or not expr.shape:
         raise NKISyntaxError(f"iota takes an index expression of tiles, got {expr!r}")
     return session().index_value(
-        Affine.of(expr.expr), expr.shape, as_dtype(dtype), as_mask(mask), **hidden
+        Affine.of(expr.expr),
+        expr.shape,
+        as_dtype(dtype),
+        as_mask(mask),
+        **hidden_options("iota", hidden),
     )
 
 
@@ -307,7 +315,7 @@ def dma_copy(
         op,
         as_oob(oob_mode),
         as_dge(dge_mode),
-        **hidden,
+        **hidden_options("dma_copy", hidden),
     )
 
 

@@ -20,7 +20,6 @@ def ndarray(
     buffer: Any = None,
     name: str | None = "",
     address: Any = None,
-    **hidden: Any,
 ) -> View:
     """A fresh tensor with undefined elements; in SBUF without `buffer`."""
     if address is not None:
@@ -29,9 +28,7 @@ def ndarray(
 
 
 @api
-def zeros(
-    shape: Any, dtype: Any, buffer: Any = None, name: str | None = "", **hidden: Any
-) -> View:
+def zeros(shape: Any, dtype: Any, buffer: Any = None, name: str | None = "") -> View:
     """
     A fresh tensor of zeros.
 

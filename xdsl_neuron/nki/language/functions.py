@@ -12,6 +12,7 @@ from xdsl_neuron.nki.arguments import (
     as_operand,
     as_shape,
     as_view,
+    hidden_options,
 )
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.elementwise import sine
@@ -30,14 +31,19 @@ def load(src: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any) -> Vie
     source = as_view(src, "src")
     if source.space is not Space.HBM:
         raise NKITypeError(f"load reads a tensor in hbm, got {source!r}")
-    return session().load(source, as_mask(mask), _kind(dtype), **hidden)
+    return session().load(
+        source, as_mask(mask), _kind(dtype), **hidden_options("load", hidden)
+    )
 
 
 @api
 def store(dst: Any, value: Any, *, mask: Any = None, **hidden: Any) -> None:
     """Stores a tile or a number into an HBM tensor."""
     session().store(
-        as_view(dst, "dst"), as_operand(value, "value"), as_mask(mask), **hidden
+        as_view(dst, "dst"),
+        as_operand(value, "value"),
+        as_mask(mask),
+        **hidden_options("store", hidden),
     )
 
 
