@@ -122,18 +122,17 @@ def assert_kernel_ok(
     output) the result is compared within the tolerances; both 0 means exactly.
     Raises `AssertionError` with the first difference.
     """
-    from xdsl_neuron.nki import simulate, trace
+    from xdsl_neuron.nki import PERSONALITY
+    from xdsl_neuron.nki.kernel import as_kernel
 
     arrays = [np.asarray(a) for a in arguments if hasattr(a, "__array__")]
-    tracer, run = trace(kernel), simulate(kernel)
+    run = as_kernel(kernel, PERSONALITY)
     if grid is not None:
-        tracer, run = tracer[grid], run[grid]
-    assert_levels_agree(tracer(*arguments), arrays)
-    found = run(*arguments)
+        run = run[grid]
+    assert_levels_agree(run.trace(*arguments), arrays)
+    found = run.simulate(arguments, {})
     if expected is not None:
-        outputs = found if isinstance(found, tuple) else (found,)
-        wanted = expected if isinstance(expected, tuple) else (expected,)
-        for output, want in zip(outputs, wanted, strict=True):
+        for output, want in zip(_listed(found), _listed(expected), strict=True):
             np.testing.assert_allclose(
                 np.asarray(output, np.float64),
                 np.asarray(want, np.float64),
@@ -141,3 +140,7 @@ def assert_kernel_ok(
                 atol=atol,
             )
     return found
+
+
+def _listed(value: Any) -> Sequence[Any]:
+    return value if type(value) in (tuple, list) else (value,)

@@ -81,9 +81,7 @@ def run(function: Kernel, x: Array) -> Array:
         case(lambda x: nl.max(x, axis=[1]), lambda x: x.max(1)),
         case(lambda x: nl.min(x, axis=-1, keepdims=True), lambda x: x.min(1)[:, None]),
         case(lambda x: nl.copy(x)[:, 8:16], lambda x: x[:, 8:16]),
-        case(
-            lambda x: x[0:1].broadcast_to((96, 32)), lambda x: x[:1] + 0 * x
-        ),
+        case(lambda x: x[0:1].broadcast_to((96, 32)), lambda x: x[:1] + 0 * x),
         case(lambda x: nl.square(x), lambda x: x * x),
         case(lambda x: nl.transpose(x), lambda x: x.T),
         case(
@@ -368,9 +366,7 @@ def tile_of(x: Any) -> Any:
             "`dst` only supports",
         ),
         wrong(lambda x: nl.atomic_rmw(x, tile_of(x), op=np.max), "op=maximum"),
-        wrong(
-            lambda x: nl.sum(tile_of(x), axis=0), "Reduction on partition axes"
-        ),
+        wrong(lambda x: nl.sum(tile_of(x), axis=0), "Reduction on partition axes"),
         wrong(
             lambda x: nl.sum(tile_of(x), axis=2),
             r"axis \(2,\) is not within 2",
@@ -378,9 +374,7 @@ def tile_of(x: Any) -> Any:
         wrong(lambda x: nl.load(tile_of(x)), "load reads a tensor in hbm"),
         wrong(lambda x: nl.store(tile_of(x), 1.0), "to be in address space 'hbm'"),
         wrong(lambda x: tile_of(x) + "y", "`operand` must be a number, got str"),
-        wrong(
-            lambda x: bool(tile_of(x) > 1), "depending on tensor value"
-        ),
+        wrong(lambda x: bool(tile_of(x) > 1), "depending on tensor value"),
         wrong(lambda x: nl.exp(1.0), "needs a tile among its operands"),
         wrong(lambda x: nl.exp(tile_of(x), tile_of(x)), "takes 1 operands, got 2"),
         wrong(lambda x: nl.bypass(tile_of(x)), "takes 2 operands, got 1"),
@@ -398,13 +392,9 @@ def tile_of(x: Any) -> Any:
             lambda x: nl.ndarray((2, 2), nl.float32, buffer="x"),
             "`buffer` is 'x'",
         ),
-        wrong(
-            lambda x: nl.ndarray((2, 0.5), nl.float32), "`shape` must be a tuple"
-        ),
+        wrong(lambda x: nl.ndarray((2, 0.5), nl.float32), "`shape` must be a tuple"),
         wrong(lambda x: nl.program_id(1), "axis in `program_id` is out-of-bound"),
-        wrong(
-            lambda x: nisa.activation(nl.add, tile_of(x)), "is not supported in"
-        ),
+        wrong(lambda x: nisa.activation(nl.add, tile_of(x)), "is not supported in"),
         wrong(
             lambda x: nisa.tensor_scalar(tile_of(x), np.add, 1.0, op1=np.add),
             "op1 input arguments must be both provided or both None",

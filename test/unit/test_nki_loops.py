@@ -155,7 +155,7 @@ def broken(x: Any) -> Any:
 def broken_and_going_on(x: Any) -> Any:
     out = output()
     for i in nl.affine_range(4):
-        if x is not None:
+        if x.shape[0] == 512:
             break
         nl.store(out[rows(i)], nl.load(x[rows(i)]))
     nl.store(out[rows(0)], nl.load(x[rows(0)]))

@@ -42,7 +42,7 @@ def views(draw: st.DrawFn, rows: int, columns: int, loops: int) -> View:
 def predicates(loops: int, lanes: int) -> st.SearchStrategy[str]:
     small = st.integers(-4, 9)
     index = st.sampled_from(
-        ["0", "%i", "-%i", "%i * 2", "%j", "%i - %j"][: 3 * loops + 1]
+        ["0", "%i", "%i * -1", "%i * 2", "%j", "%i + %j * -1"][: 3 * loops + 1]
     )
     lane = st.sampled_from([f"l{n}" for n in range(lanes)])
     box = st.builds("{} - {} + {} >= 0".format, index, lane, small)

@@ -1,6 +1,7 @@
 """What both personalities' tensors have in common."""
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, NoReturn, Self
 
 from xdsl_neuron.nki.dtype import NAMED, LanguageDtype, as_dtype
@@ -102,6 +103,23 @@ class NkiTensor(LanguageTensor):
     def expand_dim(self, dim: int) -> Self:
         """A dimension of extent 1 in front of `dim`."""
         return self.with_unit_dim(dim)
+
+    def squeeze_dim(self, dim: int) -> Self:
+        """Without a dimension of extent 1 (not the partition dimension)."""
+        kept = [extent for at, extent in enumerate(self.shape) if at != dim % self.ndim]
+        return self.reshaped(kept)
+
+    def reshape_dim(self, dim: int, shape: Sequence[int]) -> Self:
+        """A dimension split into several."""
+        at = dim % self.ndim
+        return self.reshaped((*self.shape[:at], *shape, *self.shape[at + 1 :]))
+
+    def flatten_dims(self, start: int, end: int) -> Self:
+        """The dimensions from `start` to `end` (included) as one."""
+        first, last = start % self.ndim, end % self.ndim
+        shape = self.shape
+        one = prod(shape[first : last + 1])
+        return self.reshaped((*shape[:first], one, *shape[last + 1 :]))
 
     def select(self, dim: int, index: Any) -> Self:
         """One index of a dimension, which goes away (not the partition dimension)."""
