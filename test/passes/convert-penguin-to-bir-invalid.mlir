@@ -11,7 +11,7 @@ penguin.func @init() {
 penguin.func @tensor_engine() {
   %s = penguin.alloc : <128x64xf32, sbuf>
   %p = penguin.alloc : <64x128xf32, psum>
-  // expected-error @below {{on the tensor engine is a matmul with an identity, which is not lowered yet; transpose blocks of 32 x 32 on the vector engine (engine = DVE)}}
+  // expected-error @below {{on the tensor engine is a matmul with an identity; run penguin-lower-transpose first}}
   penguin.transpose %p <- %s
   penguin.return
 }

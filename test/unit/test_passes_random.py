@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from levels import after, run
 
+from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.passes.pipelines import BirToDma, PenguinToBir
 
 PARTITIONS, COLUMNS, TRIPS, INNER = 8, 12, 3, 2
@@ -163,10 +164,17 @@ def functions(draw: st.DrawFn) -> str:
 
 
 @given(functions())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_random_functions_agree(penguin: str) -> None:
     expected = run(penguin)
     bir = after(penguin, PenguinToBir())
     assert run(bir) == expected
     for bound in (1000, 4, 1):
-        assert run(after(bir, BirToDma(max_instructions=bound))) == expected
+        try:
+            dma = after(bir, BirToDma(max_instructions=bound))
+        except DiagnosticError as error:
+            # A matmul whose fresh iterations are not only the first stays undecided.
+            if bound == 1000 or "finds fresh elements" not in str(error):
+                raise
+            continue
+        assert run(dma) == expected

@@ -1,10 +1,11 @@
-"""The check of a call's arguments that every function of the language shares."""
+"""The check of a call that every function of the language shares."""
 
 import inspect
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKITypeError
 
 P = ParamSpec("P")
@@ -13,9 +14,9 @@ R = TypeVar("R")
 
 def api(function: Callable[P, R]) -> Callable[P, R]:
     """
-    Refuses wrong arguments at the kernel's line and names the accepted ones.
+    Refuses calls outside of a kernel, and wrong arguments at the kernel's line.
 
-    Python's own TypeError has neither.
+    The message names the accepted arguments; Python's own TypeError has neither.
     """
     signature = inspect.signature(function)
     named = [
@@ -41,6 +42,7 @@ def api(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        current()
         given, names_given = len(args), kwargs.keys()
         if not (
             (open_ended or names_given <= names)

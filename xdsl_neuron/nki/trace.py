@@ -132,7 +132,6 @@ class KernelTrace(NeuronCodegen):
         allocation.detach()
         allocation.erase()
         self.forget_name(last.name)
-        self.tiles.remove(buffer)
 
     # -- the launch grid -----------------------------------------------------------
 

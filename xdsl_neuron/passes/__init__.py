@@ -7,6 +7,7 @@ from xdsl.passes import ModulePass
 
 _PASSES = {
     "penguin-lower-predicates": "PenguinLowerPredicates",
+    "penguin-lower-transpose": "PenguinLowerTranspose",
     "penguin-initialize-tensors": "PenguinInitializeTensors",
     "convert-penguin-to-bir": "ConvertPenguinToBir",
     "bir-unroll": "BirUnroll",

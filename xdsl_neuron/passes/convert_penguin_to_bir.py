@@ -45,7 +45,8 @@ class ConvertPenguinToBir(ModulePass):
     name and an engine: the one it asks for, else the first of its class that fits.
     Quality-of-service and DGE requests stay requests.
 
-    Precondition: no allocation has an `init` (`penguin-initialize-tensors`).
+    Precondition: no allocation has an `init` (`penguin-initialize-tensors`), no
+    transpose runs on the tensor engine (`penguin-lower-transpose`).
     Postcondition: no `penguin` operation is left in a function.
     """
 
@@ -282,8 +283,8 @@ def _transpose(conversion: Conversion, operation: Operation) -> None:
     if engine is not Engine.DVE:
         raise DiagnosticError(
             operation,
-            "on the tensor engine is a matmul with an identity, which is not lowered "
-            "yet; transpose blocks of 32 x 32 on the vector engine (engine = DVE)",
+            "on the tensor engine is a matmul with an identity; run "
+            "penguin-lower-transpose first",
         )
     conversion.emit_as(bir.StreamTransposeOp, operation, engine)
 
@@ -326,6 +327,11 @@ _HANDLERS: dict[type[Operation], Handler] = {
 def register_handler(kind: type[Operation], handler: Handler) -> None:
     """Lowers operations of a class by `handler` from now on."""
     _HANDLERS[kind] = handler
+
+
+def handled() -> dict[type[Operation], Handler]:
+    """The classes of operations that are converted, and by what."""
+    return dict(_HANDLERS)
 
 
 def _output_names(function: penguin.FuncOp) -> dict[SSAValue, str]:

@@ -17,10 +17,12 @@ from xdsl_neuron.dialects.neuron import (
     EngineAttr,
     Identity,
     MatmulAccumulateAttr,
+    PredicatesAttr,
     TensorType,
 )
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, MatmulAccumulate, Space
+from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.rebuild import located, operations_of, replace_with
 
 
@@ -33,7 +35,7 @@ class PenguinLowerTranspose(ModulePass):
     by the identity (nki.md 5.5). The identity is loaded once, as int8, at the front
     of the function, and copied once to each element type used (penguin.md 6.1).
 
-    Precondition: the module names its target.
+    Precondition: the module names its target; `penguin-lower-predicates`.
     Postcondition: every `penguin.transpose` left runs on the vector engine.
     """
 
@@ -121,11 +123,14 @@ def _lower(transpose: penguin.TransposeOp, identities: Identities) -> None:
         "engine": EngineAttr(Engine.PE),
         "accumulate": MatmulAccumulateAttr(MatmulAccumulate.OVERWRITE),
     }
-    for name in ("inst_name", "after", "predicates"):
+    exact = arch.has_exact_pe_transpose
+    if transpose.masks():
+        properties["predicates"] = _predicates(transpose, exact)
+    for name in ("inst_name", "after"):
         if (value := transpose.properties.get(name)) is not None:
             properties[name] = value
     tiles = [(identity, square), (src.value, src.access)]
-    if arch.has_exact_pe_transpose:
+    if exact:
         properties["is_transpose"] = UnitAttr()
     else:
         tiles.reverse()
@@ -137,3 +142,24 @@ def _lower(transpose: penguin.TransposeOp, identities: Identities) -> None:
     )
     new.attributes.update(transpose.attributes)
     replace_with(transpose, [new])
+
+
+def _predicates(transpose: penguin.TransposeOp, exact: bool) -> PredicatesAttr:
+    """
+    The mask over a matmul's lanes (k, m, n) instead of the source's (p, f).
+
+    A row p is a row k of both operands and a column of the identity, which is n, or m
+    in the array's own mode; the data's columns are the other of them.
+    """
+    data = transpose.data()
+    if any(len(operand.shape) != 2 for operand in data.values()):
+        raise DiagnosticError(
+            transpose, "is masked, which takes a source and destination of rank 2"
+        )
+    identity, columns = (1, 2) if exact else (2, 1)
+    found: list[Affine] = []
+    for predicate in transpose.masks():
+        found.append(renumbered(predicate, (0, columns)))
+        if 0 in predicate.lanes:
+            found.append(renumbered(predicate, (identity, columns)))
+    return PredicatesAttr(tuple(found))

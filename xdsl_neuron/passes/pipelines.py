@@ -15,6 +15,7 @@ from xdsl_neuron.passes.bir_unroll import BirUnroll
 from xdsl_neuron.passes.convert_penguin_to_bir import ConvertPenguinToBir
 from xdsl_neuron.passes.penguin_initialize_tensors import PenguinInitializeTensors
 from xdsl_neuron.passes.penguin_lower_predicates import PenguinLowerPredicates
+from xdsl_neuron.passes.penguin_lower_transpose import PenguinLowerTranspose
 
 
 class Pipeline(ModulePass):
@@ -35,16 +36,17 @@ class PenguinToBir(Pipeline):
     """
     From what the tracer builds to what the back end sees.
 
-    Precondition: none.
+    Precondition: the module names its target where it has a transpose in PSUM.
     Postcondition: no `penguin` operation is left; compute masks are boxes.
     """
 
     name = "penguin-to-bir"
 
     def steps(self) -> Sequence[ModulePass]:
-        """Predicates, initial values, conversion."""
+        """Predicates, transposes, initial values, conversion."""
         return (
             PenguinLowerPredicates(),
+            PenguinLowerTranspose(),
             PenguinInitializeTensors(),
             ConvertPenguinToBir(),
         )

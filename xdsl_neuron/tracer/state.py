@@ -131,7 +131,6 @@ class TraceState:
         self.block: Block = self.function.body.block
         self.blocks: list[Block] = [self.block]
         self.loops: list[Loop] = []
-        self.tiles: list[Buffer] = []
         self.last: Emission | None = None
         self.locator = Locator()
         self.arguments = [
@@ -141,6 +140,8 @@ class TraceState:
             )
         ]
         self._names: set[str] = set()
+        self._numbers: dict[SSAValue, int] = {}
+        self._reach: list[tuple[int, int]] = []
         self._checked: set[object] = set()
         self._counter = 0
 
@@ -161,11 +162,7 @@ class TraceState:
         """Lowest and highest value over all iterations and lanes."""
         if isinstance(expr, int):
             return expr, expr
-        ranges = [
-            (min(v[0], v[-1]), max(v[0], v[-1])) if (v := loop.values) else (0, 0)
-            for loop in self.loops
-        ]
-        return expr.bounds(ranges, lanes)
+        return expr.bounds(self._reach, lanes)
 
     # -- inserting -----------------------------------------------------------------
 
@@ -254,10 +251,7 @@ class TraceState:
     def _predicate(self, inst: Instruction, mask: Sequence[Affine]) -> None:
         """Puts predicates on an instruction, in terms of its own index operands."""
         values = list(inst.loop_indices())
-        here: dict[SSAValue, int] = {
-            loop.operation.index: loop.number for loop in self.loops
-        }
-        places = {here[value]: at for at, value in enumerate(values)}
+        places = {self._numbers[value]: at for at, value in enumerate(values)}
         for number in sorted(frozenset[int]().union(*(p.positions for p in mask))):
             if number not in places:
                 places[number] = len(places)
@@ -428,14 +422,15 @@ class TraceState:
 
         Beyond the bound the instruction's gate and the machine's plan decide.
         """
-        used = frozenset[int]().union(*(e.positions for e in expressions))
-        ranges = [
-            loop.values if loop.number in used else range(1) for loop in self.loops
-        ]
+        used = sorted(frozenset[int]().union(*(e.positions for e in expressions)))
+        ranges = [self.loops[number].values for number in used]
         if prod(len(values) for values in ranges) > _MAX_CHECKED_ITERATIONS:
             return
+        values = [0] * len(self.loops)
         for point in product(*ranges):
-            yield list(point)
+            for number, value in zip(used, point, strict=True):
+                values[number] = value
+            yield values
 
     # -- buffers and scopes --------------------------------------------------------
 
@@ -461,9 +456,7 @@ class TraceState:
         block = operation.parent
         assert block is not None
         label = name or f"tile of shape {tuple(shape)}"
-        buffer = Buffer(operation.result, kind, label, block, self)
-        self.tiles.append(buffer)
-        return buffer
+        return Buffer(operation.result, kind, label, block, self)
 
     @contextmanager
     def scope(
@@ -484,6 +477,8 @@ class TraceState:
         loop = Loop(len(self.loops), operation, values, grid)
         self.block.add_op(operation)
         self.loops.append(loop)
+        self._numbers[operation.index] = loop.number
+        self._reach.append((values[0], values[-1]) if values else (0, 0))
         outer = self.block
         self.block = operation.body.block
         self.blocks.append(self.block)

@@ -135,6 +135,7 @@ class TileBuilders(TraceState):
                 "dimensions: its partition dimension would become a free one; index "
                 "it with [:, None]"
             )
+        tile.must_be_plain("broadcast")
         a = tile.layout
         pairs = (a.pairs[0], *(((1, 1),) * (rank - tile.ndim)), *a.pairs[1:])
         return tile.with_layout(Layout(pairs, 0, a.partition, a.offset, a.dtype))
@@ -155,6 +156,7 @@ class TileBuilders(TraceState):
         """
         if tensor.space is Space.PSUM:
             tensor = self.tensor_copy(tensor)
+        tensor.must_be_plain("broadcast")
         a = tensor.layout
         shape = (partitions, *tensor.shape[1:])
         repeated = tensor.with_layout(

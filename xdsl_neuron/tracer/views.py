@@ -255,11 +255,12 @@ class View:
         return found
 
     def _with_pairs(self, pairs: tuple[Pair, ...]) -> Self:
-        self._must_be_plain("reshape")
+        self.must_be_plain("reshape")
         a = self.layout
         return self.with_layout(Layout(pairs, a.par, a.partition, a.offset, a.dtype))
 
-    def _must_be_plain(self, what: str) -> None:
+    def must_be_plain(self, what: str) -> None:
+        """Refuses a masked or indirect view, which `what` would lose."""
         layout = self.layout
         if layout.gather is not None or layout.masks or layout.bounds:
             raise NKINotImplementedError(
@@ -307,7 +308,7 @@ class View:
         """The dimensions in another order."""
         if sorted(axes) != list(range(self.ndim)):
             raise NKIValueError(f"permute got axes {tuple(axes)} for {self.shape}")
-        self._must_be_plain("permute")
+        self.must_be_plain("permute")
         a = self.layout
         pairs = tuple(a.pairs[axis] for axis in axes)
         par = axes.index(a.par) if a.par >= 0 else -1
@@ -321,14 +322,14 @@ class View:
             raise NKISyntaxError(
                 "Cannot expand dims before partition dimension for local tensors!"
             )
-        self._must_be_plain("expand_dims")
+        self.must_be_plain("expand_dims")
         pairs = (*a.pairs[:dim], (1, 1), *a.pairs[dim:])
         return self.with_layout(Layout(pairs, a.par, a.partition, a.offset, a.dtype))
 
     def reinterpreted(self, dtype: DType) -> Self:
         """The same bytes as elements of another type; the last dimension scales."""
         a = self.layout
-        self._must_be_plain("view")
+        self.must_be_plain("view")
         old, new = a.dtype.bytes, dtype.bytes
         if old == new:
             return self.with_layout(

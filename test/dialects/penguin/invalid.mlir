@@ -292,3 +292,173 @@ builtin.module {
   // expected-error @below {{an access or predicate uses loop index d0, but the operation has 0 index operands}}
   "penguin.index_value"(%n) <{value = #neuron.affine<d0 + l1>}> : (!neuron.tensor<128x10xi32, sbuf>) -> ()
 }
+
+// -----
+
+%a = penguin.alloc : <64x128xf32, hbm>
+%b = penguin.alloc : <64x128xbf16, hbm>
+%t = penguin.alloc : <128x64xf32, sbuf>
+%u = penguin.alloc : <128x32xf32, sbuf>
+%h = penguin.alloc : <128x64xf32, hbm>
+%q = penguin.alloc : <16x128xf32, hbm>
+%r = penguin.alloc : <128x16xf32, sbuf>
+%v = penguin.alloc : <100x16xbf16, sbuf>
+// expected-error @below {{(0, 1) provided for 2D transpose, only (1, 0) supported.}}
+penguin.dma_transpose_load %t <- %a {axes = [0, 1]}
+// expected-error @below {{(1, 0, 2) provided for 3D transpose, only (2, 1, 0) supported.}}
+penguin.dma_transpose_load %t[0, 0][1 x 8, 8 x 8, 1 x 8] <- %a[0][1 x 8, 1 x 8, 1 x 8] {axes = [1, 0, 2]}
+// expected-error @below {{(3, 2, 1, 0) provided for 4D transpose, only (3, 1, 2, 0) supported.}}
+penguin.dma_transpose_load %t[0, 0][1 x 2, 1 x 2, 1 x 2, 1 x 2] <- %a[0][1 x 2, 1 x 2, 1 x 2, 1 x 2] {axes = [3, 2, 1, 0]}
+// expected-error @below {{unsupported tile.ndim 1}}
+penguin.dma_transpose_load %t[0, 0][1 x 8] <- %a[0][1 x 8] {axes = [0]}
+// expected-error @below {{tile shape mismatch, expected '[128, 64]' for 'dst', got [64, 128]}}
+penguin.dma_transpose_load %t[0, 0][1 x 64, 0 x 128] <- %a {axes = [1, 0]}
+// expected-error @below {{DMA transpose input and output should have the same type, but it has in Dtype::bfloat16 out Dtype::float32}}
+penguin.dma_transpose_load %t <- %b {axes = [1, 0]}
+// expected-error @below {{Transpose dst must be in SB, but it is in hbm}}
+penguin.dma_transpose_load %h <- %a {axes = [1, 0]}
+// expected-error @below {{oob_mode.skip is not supported for direct memory access. Only oob_mode.error is allowed (got oob_mode.skip)}}
+penguin.dma_transpose_load %t <- %a {axes = [1, 0], oob = skip}
+// expected-error @below {{SWDGE is not a valid dge_mode for non-indirect dma_transpose}}
+penguin.dma_transpose_load %t <- %a {axes = [1, 0], dge = swdge}
+// expected-error @below {{Hardware DGE transpose src tile must have 16 partitions, but it has 64}}
+penguin.dma_transpose_load %t <- %a {axes = [1, 0], dge = hwdge}
+// expected-error @below {{Hardware DGE DMA transpose can only be used for 2 byte data types, but the type is float32}}
+penguin.dma_transpose_load %r <- %q {axes = [1, 0], dge = hwdge}
+// expected-error @below {{Hardware DGE transpose src tile must have <=128 columns, but it has 100}}
+penguin.dma_transpose_load %v <- %b[0][128 x 16, 1 x 100] {axes = [1, 0], dge = hwdge}
+
+// -----
+
+%b = penguin.alloc : <512x256xbf16, hbm>
+%f = penguin.alloc : <512x64xf32, hbm>
+%i = penguin.alloc : <16x1xu32, sbuf>
+%j = penguin.alloc : <8x1xu32, sbuf>
+%n = penguin.alloc : <16x1xi32, sbuf>
+%w = penguin.alloc : <16x2xu32, sbuf>
+%c = penguin.alloc : <64x1x16xbf16, sbuf>
+%d = penguin.alloc : <64x1x16xf32, sbuf>
+%e = penguin.alloc : <64x16xbf16, sbuf>
+%g = penguin.alloc : <64x1x8xbf16, sbuf>
+// expected-error @below {{provided for gather transpose, only 3D supported.}}
+penguin.dma_indirect_transpose %e <- %b[0][256 x 16, 1 x 64], %i {axes = [1, 0], max_index = 512}
+// expected-error @below {{Source tensor for DMA gather transpose must have 2B dtype, got float32}}
+penguin.dma_indirect_transpose %d <- %f[0][64 x 16, 64 x 1, 1 x 64], %i {axes = [2, 1, 0], max_index = 512}
+// expected-error @below {{Indices tensor for DMA gather transpose must have uint32 dtype, got int32}}
+penguin.dma_indirect_transpose %c <- %b[0][256 x 16, 64 x 1, 1 x 64], %n {axes = [2, 1, 0], max_index = 512}
+// expected-error @below {{Indices tensor for DMA gather transpose must have shape Nx1}}
+penguin.dma_indirect_transpose %c <- %b[0][256 x 16, 64 x 1, 1 x 64], %w {axes = [2, 1, 0], max_index = 512}
+// expected-error @below {{Size of indices tensor for DMA gather transpose must be multiple of 16}}
+penguin.dma_indirect_transpose %g <- %b[0][256 x 8, 64 x 1, 1 x 64], %j {axes = [2, 1, 0], max_index = 512}
+// expected-error @below {{Indirect DMA transpose operations must use SWDGE mode, got hwdge}}
+penguin.dma_indirect_transpose %c <- %b[0][256 x 16, 64 x 1, 1 x 64], %i {axes = [2, 1, 0], max_index = 512, dge = hwdge}
+// expected-error @below {{exceed dimension size of 131072}}
+penguin.dma_indirect_transpose %c <- %b[0][256 x 16, 64 x 1, 1 x 64], %i {axes = [2, 1, 0], max_index = 513}
+
+// -----
+
+builtin.module attributes {neuron.target = #neuron.target<trn1>} {
+  %b = penguin.alloc : <512x64xbf16, hbm>
+  %i = penguin.alloc : <16x1xu32, sbuf>
+  %c = penguin.alloc : <64x1x16xbf16, sbuf>
+  %eye = penguin.alloc : <64x64xf32, sbuf>
+  %x = penguin.alloc : <64x32xf32, sbuf>
+  %p = penguin.alloc : <32x64xf32, psum>
+  // expected-error @below {{DMA transpose with a vector of dynamic offsets is not supported on trn1}}
+  penguin.dma_indirect_transpose %c <- %b[0][64 x 16, 64 x 1, 1 x 64], %i {axes = [2, 1, 0], max_index = 512}
+  // expected-error @below {{trn1 has no transpose mode; multiply by an identity}}
+  penguin.matmul %p <- %eye, %x {is_transpose}
+}
+
+// -----
+
+%t = penguin.alloc : <64x8xf32, sbuf>
+%h = penguin.alloc : <64x8xf16, sbuf>
+%k = penguin.alloc : <48x8xf32, sbuf>
+// expected-error @below {{StreamShuffle does not support cast, got float16 to float32}}
+penguin.stream_shuffle %t <- %h {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
+// expected-error @below {{StreamShuffle Mask must have 32 elements, got 2}}
+penguin.stream_shuffle %t <- %t {mask = [0, 1]}
+// expected-error @below {{StreamShuffle Mask entry must be <32, got 32 (255 keeps)}}
+penguin.stream_shuffle %t <- %t {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 32]}
+// expected-error @below {{StreamShuffle works on 32, 64, 96 or 128 partitions, got 48}}
+penguin.stream_shuffle %k <- %k {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
+
+// -----
+
+%s = penguin.alloc : <64x128xbf16, sbuf>
+%i = penguin.alloc : <64x2xu16, sbuf>
+%n = penguin.alloc : <64x2xi32, sbuf>
+%k = penguin.alloc : <32x2xu16, sbuf>
+%big = penguin.alloc : <64x300xu16, sbuf>
+%o = penguin.alloc : <64x32xbf16, sbuf>
+%f = penguin.alloc : <64x32xf32, sbuf>
+%x = penguin.alloc : <24x128xbf16, sbuf>
+%y = penguin.alloc : <24x2xu16, sbuf>
+%z = penguin.alloc : <24x32xbf16, sbuf>
+// expected-error @below {{src_buffer and index must have same partition dimension size, got 64 and 32}}
+penguin.indirect_copy %o <- %s, %k {num_valid_indices = 32}
+// expected-error @below {{partition dimension size must be a multiple of 16, got 24}}
+penguin.indirect_copy %z <- %x, %y {num_valid_indices = 32}
+// expected-error @below {{num_elem_per_idx must be one of [1, 2, 4, 8, 16, 32], got 3}}
+penguin.indirect_copy %o <- %s, %i {num_valid_indices = 32, num_elem_per_idx = 3}
+// expected-error @below {{num_valid_indices cannot exceed total indices per core, got 33 of 32}}
+penguin.indirect_copy %o <- %s, %i {num_valid_indices = 33}
+// expected-error @below {{number of indices per core must be <= 4096, got 4800}}
+penguin.indirect_copy %o <- %s, %big {num_valid_indices = 32}
+// expected-error @below {{tile shape mismatch, expected '[64, 16]' for 'dst', got [64, 32]}}
+penguin.indirect_copy %o <- %s, %i {num_valid_indices = 16}
+// expected-error @below {{TensorIndirect Indices data type must be uint16, got int32}}
+penguin.indirect_copy %o <- %s, %n {num_valid_indices = 32}
+// expected-error @below {{src and dst must have same data type but got bfloat16 and float32}}
+penguin.indirect_copy %f <- %s, %i {num_valid_indices = 32}
+
+// -----
+
+%s = penguin.alloc : <64x128xbf16, sbuf>
+%p = penguin.alloc : <64x128xbf16, psum>
+%i = penguin.alloc : <64x32xu32, sbuf>
+%n = penguin.alloc : <64x32xi32, sbuf>
+%o = penguin.alloc : <64x32xbf16, sbuf>
+%w = penguin.alloc : <64x16xbf16, sbuf>
+// expected-error @below {{Unsupported dtype 'int32' of 'index', expected one of the following dtypes: uint32}}
+penguin.pool_gather %o <- %s, %n
+// expected-error @below {{tile shape mismatch, expected '[64, 16]' of 'dst', got [64, 32] for 'index'}}
+penguin.pool_gather %w <- %s, %i
+// expected-error @below {{Expected operand 'src' of 'penguin.pool_gather' to be in address space 'sbuf', but got a psum instead.}}
+penguin.pool_gather %o <- %p, %i
+
+// -----
+
+%f = penguin.alloc : <1x1xf32, sbuf>
+%n = penguin.alloc : <1x2xi32, sbuf>
+// expected-error @below {{register and tensor must have the same number of bytes. Got src=float32 dst=int32}}
+%r = penguin.load_tensor_to_register %f
+// expected-error @below {{a register holds one element, got 2}}
+%q = penguin.load_tensor_to_register %n
+
+// -----
+
+// expected-error @below {{an identity is a square matrix, got shape [128, 64]}}
+%a = penguin.constant identity : <128x64xf32, hbm>
+// expected-error @below {{a constant is in hbm, got sbuf; load it to SBUF}}
+%b = penguin.constant identity : <64x64xf32, sbuf>
+// expected-error @below {{4 bytes do not fill a tensor of 8 bytes}}
+%c = penguin.constant bytes "AAECAw==" : <8xu8, hbm>
+%d = penguin.constant splat 0.0 : <64x64xf32, hbm>
+%t = penguin.alloc : <64x64xf32, sbuf>
+// expected-error @below {{Cannot update immutable parameter `d`, it is a constant}}
+penguin.sb_atom_store %d <- %t
+
+// -----
+
+%eye = penguin.alloc : <64x64xbf16, sbuf>
+%x = penguin.alloc : <64x32xbf16, sbuf>
+%p = penguin.alloc : <32x64xbf16, psum>
+%f = penguin.alloc : <32x64xf32, psum>
+%w = penguin.alloc : <64x32xbf16, sbuf>
+// expected-error @below {{Transpose mode on or after Gen3 requires input and output dtypes to be the same, got bfloat16 to float32}}
+penguin.matmul %f <- %eye, %x {is_transpose}
+// expected-error @below {{tile shape mismatch, expected '[32, 32]' (stationary free, moving free) for 'dst', got [32, 64]}}
+penguin.matmul %p <- %w, %x {is_transpose}
+penguin.matmul %p <- %eye, %x {is_transpose}

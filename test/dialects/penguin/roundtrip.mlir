@@ -86,4 +86,43 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>, neuron.version 
     penguin.tensor_copy %n <- %a[0, 0][1 x 128, 1 x 512] as i32
     penguin.return
   }
+
+  // CHECK-LABEL: penguin.func @movement
+  penguin.func @movement(table = %table: !neuron.tensor<512x64xbf16, hbm>) {
+    // CHECK-NEXT: %eye = penguin.constant identity : <128x128xi8, hbm>
+    %eye = penguin.constant identity : <128x128xi8, hbm>
+    // CHECK-NEXT: %ones = penguin.constant splat 1.0 : <128x64xf32, hbm>
+    %ones = penguin.constant splat 1.0 : <128x64xf32, hbm>
+    // CHECK-NEXT: %bytes = penguin.constant bytes "AAECAw==" : <4xu8, hbm>
+    %bytes = penguin.constant bytes "AAECAw==" : <4xu8, hbm>
+    %t = penguin.alloc : <64x128xbf16, sbuf>
+    %s = penguin.alloc : <128x64xbf16, sbuf>
+    %one = penguin.alloc : <1x1xi32, sbuf>
+    %index = penguin.alloc : <16x1xu32, sbuf>
+    %cube = penguin.alloc : <64x1x16xbf16, sbuf>
+    %local = penguin.alloc : <64x2xu16, sbuf>
+    %picked = penguin.alloc : <64x32xbf16, sbuf>
+    %columns = penguin.alloc : <64x32xu32, sbuf>
+    // CHECK: penguin.dma_transpose_load %t <- %table[0][64 x 128, 1 x 64] {axes = [1, 0]}
+    penguin.dma_transpose_load %t <- %table[0][64 x 128, 1 x 64] {axes = [1, 0]}
+    // CHECK-NEXT: penguin.dma_transpose_copy %t <- %s {axes = [1, 0]}
+    penguin.dma_transpose_copy %t <- %s {axes = [1, 0]}
+    // CHECK-NEXT: penguin.dma_indirect_transpose %cube <- %table[0][64 x 16, 64 x 1, 1 x 64], %index {max_index = 512, axes = [2, 1, 0], oob = skip}
+    penguin.dma_indirect_transpose %cube <- %table[0][64 x 16, 64 x 1, 1 x 64], %index {max_index = 512, axes = [2, 1, 0], oob = skip}
+    // CHECK-NEXT: %row = penguin.load_tensor_to_register %one
+    %row = penguin.load_tensor_to_register %one
+    // CHECK-NEXT: penguin.sb_atom_load %s <- %table[%row * 64][64 x 128, 1 x 64]
+    penguin.sb_atom_load %s <- %table[%row * 64][64 x 128, 1 x 64]
+    // CHECK-NEXT: penguin.stream_shuffle %t <- %t {mask = [1, 0, 255, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
+    penguin.stream_shuffle %t <- %t {mask = [1, 0, 255, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
+    // CHECK-NEXT: penguin.indirect_copy %picked <- %t, %local {num_valid_indices = 32}
+    penguin.indirect_copy %picked <- %t, %local {num_valid_indices = 32}
+    // CHECK-NEXT: penguin.pool_gather %picked <- %t, %columns
+    penguin.pool_gather %picked <- %t, %columns
+    %identity = penguin.alloc : <128x128xbf16, sbuf>
+    %turned = penguin.alloc : <64x128xbf16, psum>
+    // CHECK: penguin.matmul %turned <- %identity, %s {accumulate = overwrite, is_transpose}
+    penguin.matmul %turned <- %identity, %s {accumulate = overwrite, is_transpose}
+    penguin.return
+  }
 }

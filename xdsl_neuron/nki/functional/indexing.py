@@ -12,7 +12,6 @@ from xdsl_neuron.tracer.index import arange as make_arange
 @api
 def arange(*bounds: Any) -> IndexExpr:
     """An index of one axis; `[:, None]` puts it among others."""
-    current()
     return make_arange(*bounds)
 
 

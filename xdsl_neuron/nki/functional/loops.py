@@ -16,7 +16,6 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.isa import LoopKind
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import IndexExpr
 
@@ -98,19 +97,16 @@ def _values(bounds: tuple[Any, ...]) -> range:
 @api
 def affine_range(*bounds: Any, **directives: Any) -> SymbolicRange:
     """A loop whose iterations are independent, traced once."""
-    current()
     return SymbolicRange("affine_range", LoopKind.PARALLEL, _values(bounds))
 
 
 @api
 def sequential_range(*bounds: Any, **directives: Any) -> SymbolicRange:
     """A loop whose iterations are in order, traced once."""
-    current()
     return SymbolicRange("sequential_range", LoopKind.SEQUENTIAL, _values(bounds))
 
 
 @api
 def static_range(*bounds: Any) -> range:
     """A loop that is unrolled while tracing."""
-    current()
     return _values(bounds)

@@ -93,7 +93,7 @@ def where(
 
 
 @api
-def broadcast_to(x: Any, *, shape: Any, dtype: Any = None) -> View:
+def broadcast_to(x: Any, shape: Any, dtype: Any = None) -> View:
     """A tile repeated to `shape`; a repeated partition is a copy."""
     return session().broadcast(as_view(x, "x"), as_shape(shape))
 

@@ -56,13 +56,11 @@ def program_ndim() -> int:
     return len(session().grid)
 
 
-@api
 def ds(start: Any, size: int) -> DynamicSlice:
     """`start : start + size`; the start may be a loop index."""
     return DynamicSlice(as_expr(start, "start"), int(size))
 
 
-@api
 def par_dim(size: int) -> ParDim:
     """Marks the dimension of a shape that runs along partitions."""
     return ParDim(size)

@@ -4,13 +4,11 @@ import operator
 from typing import SupportsIndex
 
 from xdsl_neuron.nki.api import api
-from xdsl_neuron.tracer.context import current
 
 
 def _unrolled(
     start: SupportsIndex, stop: SupportsIndex | None, step: SupportsIndex
 ) -> range:
-    current()  # a kernel is being traced
     first = operator.index(start)
     if stop is None:
         return range(first)
