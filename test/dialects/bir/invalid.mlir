@@ -50,3 +50,25 @@ bir.func @engines {
   // expected-error @below {{runs on engine PE, expected one of DVE, Pool or Unassigned}}
   bir.tensor_tensor @I0 add %t <- %t, %t {engine = PE}
 }
+
+// -----
+
+bir.func @transposes {
+  %table = bir.location @table ExternalInput : <512x64xbf16, hbm>
+  %t = bir.location @t : <64x128xbf16, sbuf>
+  %index = bir.location @index : <16x1xu32, sbuf>
+  %cube = bir.location @cube : <64x1x1x16xbf16, sbuf>
+  // expected-error @below {{DMA Tranpose must have 4-D access pattern.}}
+  bir.dma_copy_transpose @I0 %t <- %table[0][64 x 128, 1 x 64] {axes = [1, 0]}
+  // expected-error @below {{Transpose with DynamicAP only on Pool, got DMA}}
+  bir.dma_copy_gather_transpose @I1 %cube <- %table[0][64 x 16, 64 x 1, 64 x 1, 1 x 64], %index {max_index = 512, axes = [3, 1, 2, 0]}
+  // expected-error @below {{DGE xbar dynamic transpose only supports TransposeOps::XZYW, but it is (3, 2, 1, 0)}}
+  bir.dma_copy_gather_transpose @I2 %cube <- %table[0][64 x 16, 64 x 1, 64 x 1, 1 x 64], %index {max_index = 512, axes = [3, 2, 1, 0], engine = Pool}
+}
+
+// -----
+
+// expected-error @below {{a location has contents where its kind is Const}}
+%a = bir.location @a Const : <8x8xf32, hbm>
+// expected-error @below {{an identity is a square matrix}}
+%b = bir.location @b Const identity : <8x4xf32, hbm>

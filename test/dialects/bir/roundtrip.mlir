@@ -76,4 +76,41 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     // CHECK-NEXT: bir.return c = %c, b = %b
     bir.return c = %c, b = %b
   }
+
+  // CHECK-LABEL: bir.func @movement {
+  bir.func @movement {
+    // CHECK-NEXT: %eye = bir.location @eye Const identity : <128x128xi8, hbm>
+    %eye = bir.location @eye Const identity : <128x128xi8, hbm>
+    %table = bir.location @table ExternalInput : <512x64xbf16, hbm>
+    %t = bir.location @t : <64x128xbf16, sbuf>
+    %one = bir.location @one : <1x1xi32, sbuf>
+    %index = bir.location @index : <16x1xu32, sbuf>
+    %cube = bir.location @cube : <64x1x1x16xbf16, sbuf>
+    %local = bir.location @local : <64x2xu16, sbuf>
+    %picked = bir.location @picked : <64x32xbf16, sbuf>
+    %columns = bir.location @columns : <64x32xu32, sbuf>
+    // CHECK: bir.dma_copy_transpose @I0 %t[0, 0][1 x 64, 0 x 1, 0 x 1, 1 x 128] <- %table[0][64 x 128, 0 x 1, 0 x 1, 1 x 64] {axes = [3, 1, 2, 0]}
+    bir.dma_copy_transpose @I0 %t[0, 0][1 x 64, 0 x 1, 0 x 1, 1 x 128] <- %table[0][64 x 128, 0 x 1, 0 x 1, 1 x 64] {axes = [3, 1, 2, 0]}
+    // CHECK-NEXT: bir.dma_copy_gather_transpose @I1 %cube <- %table[0][64 x 16, 64 x 1, 64 x 1, 1 x 64], %index {max_index = 512, axes = [3, 1, 2, 0], engine = Pool}
+    bir.dma_copy_gather_transpose @I1 %cube <- %table[0][64 x 16, 64 x 1, 64 x 1, 1 x 64], %index {max_index = 512, axes = [3, 1, 2, 0], engine = Pool}
+    // CHECK-NEXT: %row = bir.tensor_load @I2 %one
+    %row = bir.tensor_load @I2 %one
+    // CHECK-NEXT: bir.load @I3 %t[0, 0][1 x 64, 1 x 64] <- %table[%row * 64][64 x 64, 1 x 64]
+    bir.load @I3 %t[0, 0][1 x 64, 1 x 64] <- %table[%row * 64][64 x 64, 1 x 64]
+    // CHECK-NEXT: bir.stream_shuffle @I4 %t <- %t {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 255], engine = DVE}
+    bir.stream_shuffle @I4 %t <- %t {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 255], engine = DVE}
+    // CHECK-NEXT: bir.indirect_copy @I5 %picked <- %t, %local {num_valid_indices = 32, engine = Pool}
+    bir.indirect_copy @I5 %picked <- %t, %local {num_valid_indices = 32, engine = Pool}
+    // CHECK-NEXT: bir.gather @I6 %picked <- %t, %columns {engine = Pool}
+    bir.gather @I6 %picked <- %t, %columns {engine = Pool}
+    // CHECK-NEXT: dma.block @I7 {
+    dma.block @I7 {
+      // CHECK-NEXT: dma.transpose bf16 bf16 %t[0, 0][1 x 64, 0 x 1, 0 x 1, 2 x 128] <- %table[0][128 x 128, 0 x 1, 0 x 1, 2 x 64] {axes = [3, 1, 2, 0]}
+      dma.transpose bf16 bf16 %t[0, 0][1 x 64, 0 x 1, 0 x 1, 2 x 128] <- %table[0][128 x 128, 0 x 1, 0 x 1, 2 x 64] {axes = [3, 1, 2, 0]}
+      // CHECK-NEXT: dma.gather_transpose bf16 bf16 %cube[0, 0][1 x 64, 32 x 1, 32 x 1, 2 x 16] <- %table[0][128 x 16, 128 x 1, 128 x 1, 2 x 64], %index[0, 0][1 x 16, 4 x 1] {max_index = 512, axes = [3, 1, 2, 0]}
+      dma.gather_transpose bf16 bf16 %cube[0, 0][1 x 64, 32 x 1, 32 x 1, 2 x 16] <- %table[0][128 x 16, 128 x 1, 128 x 1, 2 x 64], %index[0, 0][1 x 16, 4 x 1] {axes = [3, 1, 2, 0], max_index = 512}
+    }
+    bir.dma_trigger @I7 [@I7] {engine = SP}
+    bir.return
+  }
 }

@@ -48,3 +48,16 @@ penguin.for parallel %i = 0 to 3 {
     dma.copy f32 f32 %t[0, 0][1 x 128, 4 x 10] <- %a[%i * 4][4000 x 128, 4 x 10]
   }
 }
+
+// -----
+
+%a = penguin.alloc : <128x64xbf16, hbm>
+%t = penguin.alloc : <64x128xbf16, sbuf>
+dma.block @b {
+  // expected-error @below {{Source and destination access pattern must be 4-D, got [128, 64] and [64, 128] with axes [1, 0]}}
+  dma.transpose bf16 bf16 %t[0, 0][1 x 64, 2 x 128] <- %a[0][128 x 128, 2 x 64] {axes = [1, 0]}
+  // expected-error @below {{DMA transpose outer dimensions are not transposed. [128, 64] (in) -> [32, 128] (out)}}
+  dma.transpose bf16 bf16 %t[0, 0][1 x 32, 0 x 2, 0 x 1, 2 x 128] <- %a[0][128 x 128, 0 x 1, 0 x 1, 2 x 64] {axes = [3, 1, 2, 0]}
+  // expected-error @below {{DMA transpose input and output should have the same type, but it has in Dtype::uint16 out Dtype::bfloat16}}
+  dma.transpose bf16 u16 %t[0, 0][1 x 64, 0 x 1, 0 x 1, 2 x 128] <- %a[0][128 x 128, 0 x 1, 0 x 1, 2 x 64] {axes = [3, 1, 2, 0]}
+}
