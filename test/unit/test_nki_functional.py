@@ -320,6 +320,72 @@ def test_the_launch_grid_is_rolled_unless_python_branches_on_it() -> None:
     np.testing.assert_array_equal(nki.simulate(branching_kernel)[2, 2](x), want)
 
 
+def test_a_grid_dimension_may_be_spread_over_cores() -> None:
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((8, 4), nl.float32, buffer=nl.shared_hbm)
+        rows = nl.ds(nl.program_id(0) * 2, 2)
+        nl.store(out[rows], nl.load(x[rows]))
+        return out
+
+    x = normal(8, 4)
+    for dim, first in (
+        (nl.nc(2) * 2, "shard"),
+        (nl.spmd_dim(nl.nc(2), 2), "shard"),
+        (2 * nl.nc(2), "spmd"),
+    ):
+        assert (int(dim), dim == 4) == (4, True)
+        text = str(nki.trace(nki.simulate(kernel)[dim])(x))
+        assert f"penguin.for {first} %g0 = 0 to 2" in text
+        assert "%g0 * 16 + %g0_1 * 8" in text
+        np.testing.assert_array_equal(nki.simulate(kernel)[dim](x), x)
+    assert repr(nl.nc(2) * 4) == "nc(2) * 4"
+    with pytest.raises(NKIError, match="spmd_dim expect at least 1 argument!"):
+        nl.spmd_dim()
+
+
+def test_tiles_broadcast_partitions_and_free_dimensions_by_themselves() -> None:
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((96, 2, 4), nl.float32, buffer=nl.shared_hbm)
+        column = nl.ndarray((96, 1), nl.float32, buffer=nl.shared_hbm)
+        tile = nl.load(x)
+        total = nl.sum(tile, axis=1)
+        assert total.shape == (96,)
+        nl.store(column, total)
+        nl.store(out, nl.load(x.reshape((96, 2, 4))) + tile[:, 0:4] + total)
+        return out, column
+
+    x = np.rint(normal(96, 8) * 8)
+    found, column = nki.simulate(kernel)(x)
+    total = x.sum(1)
+    np.testing.assert_array_equal(column[:, 0], total)
+    want = x.reshape(96, 2, 4) + x[:, None, :4] + total[:, None, None]
+    np.testing.assert_array_equal(found, want)
+
+
+def test_constants_are_made_once() -> None:
+    table = np.arange(96 * 4, dtype=np.int16).reshape(96, 4)
+
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((96, 4), nl.float32, buffer=nl.shared_hbm)
+        for i in nl.affine_range(1):
+            eye = nl.load(nl.shared_identity_matrix(96, dtype=nl.bfloat16))
+            again = nl.load(nl.shared_identity_matrix(96, dtype=nl.bfloat16))
+            constant = nl.load(nl.shared_constant(table, dtype=nl.float32))
+            ones = nl.load(nl.shared_constant(np.ones((96, 4))))
+            assert ones.dtype == nl.float32
+            same = nl.matmul(eye + again, nl.copy(ones, dtype=nl.bfloat16))
+            nl.store(out, constant + same + nl.load(x))
+        return out
+
+    x = np.rint(normal(96, 4) * 4)
+    text = str(nki.trace(kernel)(x))
+    assert text.count("penguin.constant identity : <96x96xbf16, hbm>") == 1
+    assert text.count("penguin.constant splat 1.0 : <96x4xf32, hbm>") == 1
+    assert text.count("penguin.constant bytes") == 1
+    assert text.index("penguin.constant") < text.index("penguin.for")
+    np.testing.assert_array_equal(nki.simulate(kernel)(x), table + 2 + x)
+
+
 def test_gather_and_scatter() -> None:
     def kernel(table: Any, index: Any) -> Any:
         out = nl.ndarray((64, 16), nl.float32, buffer=nl.shared_hbm)

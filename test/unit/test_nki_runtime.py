@@ -232,6 +232,7 @@ def test_outside_of_a_kernel_every_name_refuses() -> None:
         functional.isa,
     )
     lone = {"is_hbm", "is_on_chip", "is_psum", "is_sbuf", "ds", "par_dim"}
+    lone |= {"nc", "spmd_dim"}  # the grid of a launch
     checked = 0
     for module in modules:
         for name in module.__all__:
@@ -289,8 +290,10 @@ def test_wrong_calls() -> None:
     x = normal(8, 4)
     with pytest.raises(NKITypeError, match=r"scale\(x.*missing a required argument"):
         scale()
-    with pytest.raises(NKIValueError, match="at most three positive extents"):
+    with pytest.raises(NKIValueError, match="a launch grid has positive extents, got"):
         scale[0](x)
+    with pytest.raises(NKIValueError, match="expected at most three positive extents"):
+        scale[1, 1, 1, 1](x)
     with pytest.raises(NKITypeError, match="launch grid 'a' is not made of integers"):
         scale["a"](x)
     with pytest.raises(NKITypeError, match="expected a kernel, got int"):

@@ -244,9 +244,7 @@ def test_a_stored_value_is_made_legal() -> None:
     made = [op.name for op in instructions(trace)]
     store = "penguin.sb_atom_store"
     assert made == ["penguin.tensor_copy", store, "penguin.memset", store]
-    with pytest.raises(
-        NKIError, match="Illegal assignment destination shape in"
-    ):
+    with pytest.raises(NKIError, match="Illegal assignment destination shape in"):
         trace.store(target, trace.new_tile((128, 65), DType.FLOAT32))
     assert trace.finish([]) is trace.module
     assert trace.function.mutable_positions == (0,)

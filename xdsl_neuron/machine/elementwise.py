@@ -162,7 +162,7 @@ class Elementwise(Site):
         strides = regroup(nums, side.strides, shape)
         assert strides is not None
         masked = box is not FULL and bool(box.residual)
-        mask = self.mask_of(box).reshape(shape) if masked else None
+        mask = mask_array(box.residual, box.ranges).reshape(shape) if masked else None
         if self.keeps:
             build.reads(side, offset, nums, side.strides)
         build.writes(side, offset, shape, strides, mask)
@@ -188,10 +188,6 @@ class Elementwise(Site):
         build.emit(self.kernel, scratch, *arguments)
         build.emit(merge, out, scratch, mask)
         build.pool.give(buffer)
-
-    def mask_of(self, box: Box) -> NDArray[np.bool_]:
-        """Where the residual predicates of a box hold."""
-        return _mask(box)
 
     def _shape(self, spans: dict[str, tuple[int, Nums]]) -> Nums:
         """The shape the kernel works on: a common one, or that of the output."""
@@ -239,11 +235,6 @@ class Elementwise(Site):
 def merge(out: Array, values: Array, mask: NDArray[np.bool_]) -> None:
     """Write the values where the mask holds."""
     np.copyto(out, values, where=mask)
-
-
-@lru_cache(maxsize=256)
-def _mask(box: Box) -> NDArray[np.bool_]:
-    return mask_array(box.residual, box.ranges)
 
 
 def _tensor_tensor(scope: Scope, op: isa.TensorTensor) -> Emitter:
@@ -396,7 +387,7 @@ class Iota(Elementwise):
         base = np.array(fill.wrap_int32(value.constant), np.int32)
         side = self.sides["dst"]
         masked = box is not FULL and bool(box.residual)
-        mask = self.mask_of(box) if masked else None
+        mask = mask_array(box.residual, box.ranges) if masked else None
         build.writes(side, offset, nums, side.strides, mask)
         out = build.view(side.slot, side.numpy, offset, nums, side.strides)
         self.store(build, out, (pattern, base), mask)

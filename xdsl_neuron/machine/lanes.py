@@ -1,6 +1,7 @@
 """Masks while a plan is built: the box of an iteration, and mask arrays."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -115,12 +116,14 @@ def lane_values(
     return total
 
 
+@lru_cache(maxsize=256)
 def mask_array(
-    predicates: Sequence[Affine], ranges: Sequence[tuple[int, int]]
+    predicates: tuple[Affine, ...], ranges: tuple[tuple[int, int], ...]
 ) -> NDArray[np.bool_]:
-    """Where all predicates hold, of the full shape of the ranges."""
+    """Where all predicates hold, of the full shape of the ranges; not writeable."""
     shape = tuple(high - low for low, high in ranges)
     result = np.ones(shape, np.bool_)
     for predicate in predicates:
         result &= lane_values(predicate, ranges) >= 0
+    result.flags.writeable = False
     return result

@@ -95,8 +95,8 @@ class Matmul(Site):
         own = [p for p in box.residual if p.lanes <= set(dims)]
         if not own:
             return view
-        ranges = [box.ranges[lane] for lane in dims]
-        mask = ~mask_array([_renumbered(p, dims) for p in own], ranges)
+        ranges = tuple([box.ranges[lane] for lane in dims])
+        mask = ~mask_array(tuple([_renumbered(p, dims) for p in own]), ranges)
         scratch, buffer = build.scratch(nums, side.numpy)
         taken.append(buffer)
         build.emit(np.copyto, scratch, view)

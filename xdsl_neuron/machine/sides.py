@@ -29,7 +29,6 @@ class Side:
         "_general",
         "_terms",
         "dtype",
-        "granule",
         "itemsize",
         "label",
         "numpy",
@@ -60,7 +59,6 @@ class Side:
         pitch = spec.bytes_per_partition
         self._depths = depths
         self.start = 0
-        self.granule = 0
         self._terms: list[tuple[int, int]] = []
         self._general: list[tuple[Affine, int]] = []
         self._bounds: list[_Bound] = []
@@ -87,7 +85,6 @@ class Side:
         linear = all(isinstance(atom, Index) for atom, _ in offset.terms)
         if not linear:
             self._general.append((offset, factor))
-            self.granule = 1
             return
         self.start += offset.constant * factor
         for atom, coefficient in offset.terms:

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
 from xdsl_neuron.dialects.instruction import Instruction, Operand
 from xdsl_neuron.machine.build import Build
@@ -125,9 +125,3 @@ class Site(ABC):
     def refuse(self, message: str) -> MachineError:
         """An error at this instruction."""
         return MachineError(self.op, message)
-
-
-def location_of(operation: Operation) -> str:
-    """`file:line:col` of an operation, or its name where it has no place."""
-    diagnostic = MachineError(operation, "").diagnostics[0]
-    return str(diagnostic.location or operation.name)

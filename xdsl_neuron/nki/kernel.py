@@ -6,15 +6,15 @@ run; inside another kernel it is simply part of that one.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any, Final
 
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_neuron.arch import Arch, get_arch
-from xdsl_neuron.nki.arguments import is_sequence
 from xdsl_neuron.nki.binding import Binder, Binding
+from xdsl_neuron.nki.grid import GridDim, as_grid
 from xdsl_neuron.nki.run import Runner
 from xdsl_neuron.nki.specialise import Personality, Traced, trace_kernel
 from xdsl_neuron.tracer.context import current_or_none
@@ -41,7 +41,7 @@ class Kernel:
         function: Callable[..., Any],
         personality: Personality,
         platform_target: str | None = None,
-        grid: tuple[int, ...] = (),
+        grid: tuple[GridDim, ...] = (),
     ) -> None:
         self.function = function
         self.personality = personality
@@ -101,20 +101,6 @@ class Kernel:
             f"[{', '.join(str(extent) for extent in self.grid)}]" if self.grid else ""
         )
         return f"<nki kernel {self.function.__name__}{grid}>"
-
-
-def as_grid(grid: Any) -> tuple[int, ...]:
-    """A launch grid: up to three positive extents."""
-    extents: Sequence[Any] = grid if is_sequence(grid) else (grid,)
-    try:
-        found = tuple(int(extent) for extent in extents)
-    except (TypeError, ValueError):
-        raise NKITypeError(f"launch grid {grid!r} is not made of integers") from None
-    if len(found) > 3 or any(extent < 1 for extent in found):
-        raise NKIValueError(
-            f"launch grid {found}: expected at most three positive extents"
-        )
-    return found
 
 
 def make_jit(personality: Personality) -> Callable[..., Any]:

@@ -13,9 +13,10 @@ from xdsl_neuron.arch import Arch
 from xdsl_neuron.diagnostics import SourceLocation
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.neuron import TensorType
-from xdsl_neuron.isa import LoopKind, Space
+from xdsl_neuron.isa import Space
 from xdsl_neuron.nki.arguments import is_sequence
 from xdsl_neuron.nki.binding import Binding
+from xdsl_neuron.nki.grid import GridDim
 from xdsl_neuron.nki.trace import KernelTrace
 from xdsl_neuron.tracer.context import tracing
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, SymbolicValueError
@@ -69,7 +70,7 @@ def trace_kernel(
     binding: Binding,
     personality: Personality,
     arch: Arch,
-    grid: tuple[int, ...],
+    grid: tuple[GridDim, ...],
 ) -> Traced:
     """
     The module of a kernel; its instructions have passed their gates on insertion.
@@ -91,7 +92,7 @@ def _trace(
     binding: Binding,
     personality: Personality,
     arch: Arch,
-    grid: tuple[int, ...],
+    grid: tuple[GridDim, ...],
     rolled: bool,
 ) -> Traced:
     arguments = _arguments(binding)
@@ -155,15 +156,15 @@ def _run_rolled(
     """The body once, inside a rolled `spmd` loop per axis of the launch grid."""
     with ExitStack() as scopes:
         program: list[Expr] = []
-        for axis, extent in enumerate(trace.grid):
-            if extent == 1:
-                program.append(0)
-                continue
-            loop = scopes.enter_context(
-                trace.scope(LoopKind.SPMD, range(extent), f"g{axis}", location=where)
-            )
-            trace.enter_grid_loop(loop.operation)
-            program.append(Affine.index(loop.number))
+        for number, dim in enumerate(trace.grid):
+            index: Expr = 0
+            for extent, kind in dim.axes:
+                loop = scopes.enter_context(
+                    trace.scope(kind, range(extent), f"g{number}", location=where)
+                )
+                trace.enter_grid_loop(loop.operation)
+                index = Affine.index(loop.number) + index * extent
+            program.append(index)
         trace.start_program(program)
         returned = function(*args, **kwargs)
         trace.settle()

@@ -12,6 +12,7 @@ from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Space
+from xdsl_neuron.nki.grid import GridDim
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKIRuntimeError, NKISyntaxError
@@ -43,7 +44,7 @@ class KernelTrace(NeuronCodegen):
         arch: Arch,
         masks_allowed: bool,
         view: type[View],
-        grid: tuple[int, ...],
+        grid: tuple[GridDim, ...],
     ) -> None:
         super().__init__(name, arguments, arch, masks_allowed, view)
         self.grid = grid

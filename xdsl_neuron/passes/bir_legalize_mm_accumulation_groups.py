@@ -22,7 +22,7 @@ from xdsl_neuron.dialects.neuron import (
     MatmulAccumulateAttr,
 )
 from xdsl_neuron.isa import Engine, MatmulAccumulate
-from xdsl_neuron.passes.cells import accesses_of, cells_of
+from xdsl_neuron.passes.cells import accesses_of
 from xdsl_neuron.passes.executions import Execution, Undecidable
 from xdsl_neuron.passes.names import NamePool
 from xdsl_neuron.passes.rebuild import insert_before, located, operations_of
@@ -129,12 +129,15 @@ def _inner_loops(matmul: MatmultOp) -> list[LoopOp]:
     return found[::-1]
 
 
+_ALL = -1
+
+
 @dataclass(frozen=True, slots=True)
 class _Record:
     """What an execution of a matmul found of its destination."""
 
     fresh: int
-    """The fresh cells."""
+    """The fresh cells; `_ALL` where no others are touched."""
     rest: bool
     """Whether others were not fresh."""
 
@@ -166,13 +169,11 @@ class _Freshness:
             unit = self.units.get(operand.value)
             if unit is None:
                 continue
-            pitch = operand.type.data.bytes_per_partition
-            touched = 0
-            for access in execution.accesses(operation, name):
-                touched |= cells_of(access, pitch, operand.dtype.bytes, unit)
+            touched = execution.cells(operation, operand, unit)
             before = self.written.get(operand.value, 0)
             if touched and isinstance(operation, MatmultOp) and is_open(operation):
-                record = _Record(touched & ~before, bool(touched & before))
+                held = touched & before
+                record = _Record(touched ^ held if held else _ALL, bool(held))
                 indices = tuple(
                     execution.numbers[loop.index] for loop in self.loops[operation]
                 )

@@ -11,12 +11,14 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.diagnostics import DiagnosticError
+from xdsl_neuron.dialects.instruction import Instruction, Operand
 from xdsl_neuron.dialects.instructions.matrix import Matmul
 from xdsl_neuron.dialects.instructions.reduction import TensorReduce
 from xdsl_neuron.dialects.neuron import Access
 from xdsl_neuron.dialects.structure import For
 from xdsl_neuron.mask import boxes, clip
+from xdsl_neuron.passes.cells import cells_of
 from xdsl_neuron.passes.masking import Frame
 
 MAX_VISITS = 50_000
@@ -92,7 +94,30 @@ class Execution:
                 self.numbers[operation.index] = value
                 self._block(operation.body.block)
 
-    def accesses(self, instruction: Instruction, name: str) -> Sequence[Access]:
+    def cells(self, instruction: Instruction, operand: Operand, unit: int) -> int:
+        """
+        The cells of `unit` bytes an operand touches now, as `cells_of` numbers them.
+
+        An access that leaves its tensor is a `DiagnosticError`: the verifier sees only
+        static loops, of not too many iterations.
+        """
+        spec = operand.type.data
+        found = 0
+        for access in self._accesses(instruction, operand.name):
+            low, high = access.flat(operand.pitch).bounds()
+            size = spec.partitions * operand.pitch
+            if low < 0 or high >= size:
+                raise DiagnosticError(
+                    instruction,
+                    f"Out-of-bound access for tensor `{operand.label}` on dimension 0 "
+                    f"(flattened) index range [{low}, {high}] exceed dimension size of "
+                    f"{size}",
+                )
+            size_bytes = operand.dtype.bytes
+            found |= cells_of(access, spec.bytes_per_partition, size_bytes, unit)
+        return found
+
+    def _accesses(self, instruction: Instruction, name: str) -> Sequence[Access]:
         """
         The constant accesses of an operand now: none, one, or one for each box.
 

@@ -31,7 +31,7 @@ from xdsl_neuron.dialects.neuron import (
 )
 from xdsl_neuron.dialects.structure import For
 from xdsl_neuron.isa import AluOp, MatmulAccumulate, Space
-from xdsl_neuron.passes.cells import accesses_of, cells_of
+from xdsl_neuron.passes.cells import accesses_of
 from xdsl_neuron.passes.executions import Execution, Undecidable
 from xdsl_neuron.passes.rebuild import located, operations_of
 
@@ -185,12 +185,8 @@ class _Coverage:
         if isinstance(operation, IndirectInstruction):
             if operand.name == operation.INDEXED:
                 return self._all(operand.value)
-        pitch = operand.type.data.bytes_per_partition
         unit = self.gaps[self.owners[operand.value]].unit
-        found = 0
-        for access in execution.accesses(operation, operand.name):
-            found |= cells_of(access, pitch, operand.dtype.bytes, unit)
-        return found
+        return execution.cells(operation, operand, unit)
 
     def _all(self, value: SSAValue) -> int:
         owner = self.owners[value]

@@ -183,13 +183,17 @@ def trace(
     path: str, arguments: Sequence[str], grid: tuple[int, ...], target: str | None
 ) -> ModuleOp:
     """The verified module of the kernel at `FILE[:KERNEL]`."""
+    from xdsl_neuron.nki.grid import as_grid
     from xdsl_neuron.nki.kernel import Kernel
 
     file, name = split_kernel(path)
     values = dict(parse_argument(argument) for argument in arguments)
     kernel = find_kernel(load_file(file), name, file)
     launched = Kernel(
-        kernel.function, kernel.personality, target or kernel.platform_target, grid
+        kernel.function,
+        kernel.personality,
+        target or kernel.platform_target,
+        as_grid(grid),
     )
     try:
         return launched.trace(**values)

@@ -15,7 +15,7 @@ from xdsl_neuron.dialects.neuron import (
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, DgeType, OobMode, QosClass, Space
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
-from xdsl_neuron.tracer.index import Mask, Shape, broadcast_shapes
+from xdsl_neuron.tracer.index import Mask, Shape, broadcast_tiles
 from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.tiles import Number, TileBuilders
 from xdsl_neuron.tracer.views import Gather, View
@@ -126,7 +126,7 @@ class DmaBuilders(TileBuilders):
 
     def _check_store_shape(self, pointer: View, value: View, shape: Shape) -> None:
         try:
-            wide = broadcast_shapes(shape, value.shape)
+            wide = broadcast_tiles(shape, value.shape)
         except NKIValueError:
             wide = ()
         if wide != shape:

@@ -74,6 +74,23 @@ def broadcast_shapes(*shapes: Shape) -> Shape:
     return tuple(result)
 
 
+def broadcast_tiles(*shapes: Shape) -> Shape:
+    """
+    The broadcast of tile shapes: partitions and free dimensions by themselves.
+
+    A tile (P,) goes with (P, F), and (P, F) with (P, B, F) (penguin.md 4.4).
+    """
+    try:
+        partitions = broadcast_shapes(*(shape[:1] for shape in shapes))
+        free = broadcast_shapes(*(shape[1:] for shape in shapes))
+    except NKIValueError:
+        text = " ".join(str(shape).replace(" ", "") for shape in shapes)
+        raise NKIValueError(
+            f"could not be broadcast together with shapes {text}"
+        ) from None
+    return (*partitions, *free)
+
+
 def shift_lanes(expression: Affine, by: int) -> Affine:
     """The expression with lane k renamed to lane k + `by`."""
     if not by or not expression.lanes:

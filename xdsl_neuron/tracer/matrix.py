@@ -20,6 +20,17 @@ _ACCUMULATE = {member: MatmulAccumulateAttr(member) for member in MatmulAccumula
 class MatrixBuilders(TileBuilders):
     """Matmul and transpose."""
 
+    def in_sbuf(self, tile: View) -> View:
+        """A tile the tensor engine can read: one in PSUM is copied."""
+        return self.tensor_copy(tile) if tile.space is Space.PSUM else tile
+
+    def matmul_operands(self, x: View, y: View, transpose_x: bool) -> tuple[View, View]:
+        """What `nl.matmul` gives the tensor engine: x transposed, both in SBUF."""
+        x = self.in_sbuf(x)
+        if not transpose_x:
+            x = self.in_sbuf(self.transpose(x, engine=Engine.PE))
+        return x, self.in_sbuf(y)
+
     def matmult(
         self,
         stationary: View,

@@ -8,12 +8,13 @@ from xdsl.ir import Attribute
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.neuron import EngineAttr, ImmediateAttr, TensorType
+from xdsl_neuron.dialects.neuron.constant import Contents, Identity
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.tracer.errors import NKISyntaxError
-from xdsl_neuron.tracer.index import Mask, Shape, broadcast_shapes
+from xdsl_neuron.tracer.index import Mask, Shape, broadcast_tiles
 from xdsl_neuron.tracer.state import Dep, TraceState
-from xdsl_neuron.tracer.views import Layout, View
+from xdsl_neuron.tracer.views import Buffer, Layout, View
 
 Number: TypeAlias = int | float
 """A Python number; bools count as 0 and 1."""
@@ -43,6 +44,7 @@ class TileBuilders(TraceState):
     ) -> None:
         super().__init__(name, arguments, arch, masks_allowed)
         self.view = view
+        self._constants: dict[tuple[Contents, TensorType], Buffer] = {}
 
     def new_tile(
         self,
@@ -55,6 +57,29 @@ class TileBuilders(TraceState):
     ) -> View:
         """A fresh tile, allocated where the trace is."""
         return self.view.of(self.create_tensor(shape, dtype, space, name, init=init))
+
+    def shared_constant(
+        self,
+        contents: Contents,
+        shape: Sequence[int],
+        dtype: DType,
+        name: str | None = None,
+    ) -> View:
+        """A read-only tensor in HBM, made once per trace, in front of everything."""
+        kind = TensorType.of(tuple(shape), dtype, Space.HBM)
+        key = (contents, kind)
+        found = self._constants.get(key)
+        if found is None:
+            operation = penguin.ConstantOp.make(contents, kind, name)
+            body = self.function.body.block
+            self.insert(operation, before=body.first_op)
+            found = Buffer(operation.result, kind, name or "constant", body, self)
+            self._constants[key] = found
+        return self.view.of(found)
+
+    def shared_identity_matrix(self, n: int, dtype: DType) -> View:
+        """The identity of n rows in HBM."""
+        return self.shared_constant(Identity(), (n, n), dtype, "identity")
 
     def filled(self, shape: Sequence[int], value: Number, dtype: DType) -> View:
         """A fresh tile with every element `value`."""
@@ -128,13 +153,7 @@ class TileBuilders(TraceState):
         return self.broadcast_partition(tile, shape[0]).expanded(shape)
 
     def _padded(self, tile: View, rank: int) -> View:
-        """NumPy's leading dimensions of extent 1: the tile becomes one partition."""
-        if tile.shape[0] != 1:
-            raise NKISyntaxError(
-                f"a tile of shape {tile.shape} cannot be broadcast to {rank} "
-                "dimensions: its partition dimension would become a free one; index "
-                "it with [:, None]"
-            )
+        """Free dimensions of extent 1 behind the partition dimension."""
         tile.must_be_plain("broadcast")
         a = tile.layout
         pairs = (a.pairs[0], *(((1, 1),) * (rank - tile.ndim)), *a.pairs[1:])
@@ -184,7 +203,7 @@ class TileBuilders(TraceState):
                     "cannot use indirect indexing access with the current NKI API for "
                     f"'{tile.name}'; load it first"
                 )
-        shape = broadcast_shapes(*(tile.shape for tile in tiles))
+        shape = broadcast_tiles(*(tile.shape for tile in tiles))
         dtype = tiles[0].element_type
         return [
             self.broadcast(operand, shape)

@@ -432,7 +432,10 @@ class View:
             seen,
         )
 
-    def __bool__(self) -> NoReturn:
+    def __bool__(self) -> bool:
+        """A whole tensor in HBM is there (`if bias:`); a tile's value is not known."""
+        if self.space is Space.HBM and self.access() is None:
+            return True
         raise SymbolicValueError(
             "dynamic control-flow depending on tensor value is not supported."
         )

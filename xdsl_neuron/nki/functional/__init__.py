@@ -15,6 +15,9 @@ PERSONALITY = Personality("neuronxcc.nki", "trn2", Tile, rolled=True)
 
 jit = make_jit(PERSONALITY)
 
+# What runs, measures or profiles on a device elsewhere is simulated here.
+baremetal = benchmark = profile = jit
+
 
 def trace(kernel: Any, **options: Any) -> Callable[..., ModuleOp]:
     """`trace(kernel)(*specs)`: the verified `penguin` module of a kernel."""
@@ -34,9 +37,12 @@ def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
 __all__ = [
     "Kernel",
     "TensorSpec",
+    "baremetal",
+    "benchmark",
     "isa",
     "jit",
     "language",
+    "profile",
     "simulate",
     "simulate_kernel",
     "tensor_spec",

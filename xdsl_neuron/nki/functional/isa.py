@@ -319,12 +319,19 @@ def dma_copy(
     )
 
 
+tensor_engine = engine.tensor
+vector_engine = engine.vector
+scalar_engine = engine.scalar
+gpsimd_engine = engine.gpsimd
+unknown_engine = engine.unknown
+
 __all__ = [
     "activation",
     "dge_mode",
     "dma_copy",
     "engine",
     "get_nc_version",
+    "gpsimd_engine",
     "iota",
     "memset",
     "nc_matmul",
@@ -333,9 +340,13 @@ __all__ = [
     "oob_mode",
     "reciprocal",
     "reduce_cmd",
+    "scalar_engine",
     "tensor_copy",
     "tensor_copy_predicated",
+    "tensor_engine",
     "tensor_reduce",
     "tensor_scalar",
     "tensor_tensor",
+    "unknown_engine",
+    "vector_engine",
 ]

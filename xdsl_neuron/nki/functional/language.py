@@ -9,11 +9,14 @@ from xdsl_neuron.nki.functional.loops import (
     static_range,
 )
 from xdsl_neuron.nki.functional.rmw import atomic_rmw, matmul
+from xdsl_neuron.nki.grid import nc, spmd_dim
 from xdsl_neuron.nki.language.creation import (
     empty_like,
     full,
     ndarray,
     ones,
+    shared_constant,
+    shared_identity_matrix,
     zeros,
     zeros_like,
 )
@@ -72,6 +75,7 @@ __all__ = [
     "mean",
     "mgrid",
     "min",
+    "nc",
     "ndarray",
     "num_programs",
     "ones",
@@ -81,7 +85,10 @@ __all__ = [
     "program_ndim",
     "rms_norm",
     "sequential_range",
+    "shared_constant",
+    "shared_identity_matrix",
     "softmax",
+    "spmd_dim",
     "static_range",
     "store",
     "sum",

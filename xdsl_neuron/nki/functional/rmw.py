@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xdsl_neuron.isa import AluOp, Engine
+from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_mask, as_operand, as_view
 from xdsl_neuron.nki.functional.tile import MatmulResult
@@ -35,7 +35,7 @@ def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None) -> None:
 @api
 def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None) -> View:
     """`x @ y` for tiles, in PSUM; `transpose_x` says that x is given transposed."""
-    trace, left, right = session(), as_view(x, "x"), as_view(y, "y")
-    if not transpose_x:
-        left = trace.tensor_copy(trace.transpose(left, engine=Engine.PE))
+    left, right = session().matmul_operands(
+        as_view(x, "x"), as_view(y, "y"), transpose_x
+    )
     return MatmulResult(left, right, as_mask(mask), {})

@@ -17,7 +17,7 @@ from xdsl_neuron.nki.elementwise import binary
 from xdsl_neuron.nki.tensor import LanguageTensor
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
-from xdsl_neuron.tracer.index import IndexExpr, Mask, broadcast_shapes
+from xdsl_neuron.tracer.index import IndexExpr, Mask, broadcast_tiles
 from xdsl_neuron.tracer.views import Buffer, Layout, View
 
 
@@ -149,7 +149,7 @@ class Tile(LanguageTensor):
 
     def _check_fits(self, value: View) -> None:
         try:
-            wide = broadcast_shapes(self.shape, value.shape)
+            wide = broadcast_tiles(self.shape, value.shape)
         except NKIValueError:
             wide = ()
         if wide != self.shape:

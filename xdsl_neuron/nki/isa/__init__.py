@@ -22,6 +22,12 @@ from xdsl_neuron.nki.isa.compute import (
 from xdsl_neuron.nki.isa.dma import dma_compute, dma_copy
 from xdsl_neuron.nki.isa.matrix import get_nc_version, nc_matmul, nc_transpose
 
+tensor_engine = engine.tensor
+vector_engine = engine.vector
+scalar_engine = engine.scalar
+gpsimd_engine = engine.gpsimd
+unknown_engine = engine.unknown
+
 __all__ = [
     "activation",
     "dge_mode",
@@ -29,6 +35,7 @@ __all__ = [
     "dma_copy",
     "engine",
     "get_nc_version",
+    "gpsimd_engine",
     "iota",
     "matmul_perf_mode",
     "memset",
@@ -38,9 +45,13 @@ __all__ = [
     "oob_mode",
     "reciprocal",
     "reduce_cmd",
+    "scalar_engine",
     "tensor_copy",
     "tensor_copy_predicated",
+    "tensor_engine",
     "tensor_reduce",
     "tensor_scalar",
     "tensor_tensor",
+    "unknown_engine",
+    "vector_engine",
 ]

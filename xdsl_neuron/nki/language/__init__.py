@@ -12,6 +12,8 @@ from xdsl_neuron.nki.language.creation import (
     full,
     ndarray,
     ones,
+    shared_constant,
+    shared_identity_matrix,
     zeros,
     zeros_like,
 )
@@ -90,6 +92,8 @@ __all__ = [
     "program_ndim",
     "rms_norm",
     "sequential_range",
+    "shared_constant",
+    "shared_identity_matrix",
     "softmax",
     "static_range",
     "store",

@@ -5,8 +5,9 @@ from typing import Any
 from xdsl_neuron.isa import Space
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_number, as_view
-from xdsl_neuron.nki.dtype import NAMED
+from xdsl_neuron.nki.dtype import NAMED, as_dtype
 from xdsl_neuron.nki.enums import REGION_OF
+from xdsl_neuron.nki.language.constants import constant_contents
 from xdsl_neuron.nki.language.tensors import fill, make_tensor, request
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKINotImplementedError
@@ -54,6 +55,23 @@ def full(
     """A fresh tensor with every element `fill_value`."""
     value = as_number(fill_value, "fill_value")
     return fill(make_tensor(request(shape, dtype, buffer, name)), value)
+
+
+@api
+def shared_constant(constant: Any, dtype: Any = None) -> View:
+    """A read-only tensor in HBM with the elements of a NumPy array."""
+    kind, contents, shape = constant_contents(constant, dtype)
+    return session().shared_constant(contents, shape, kind)
+
+
+@api
+def shared_identity_matrix(n: int, dtype: Any = "uint8", dst: Any = None) -> View:
+    """The identity of n rows: a tensor in HBM, or loaded into `dst`."""
+    trace = session()
+    found = trace.shared_identity_matrix(int(n), as_dtype(dtype))
+    if dst is not None:
+        trace.dma_copy(as_view(dst, "dst"), found)
+    return found
 
 
 @api

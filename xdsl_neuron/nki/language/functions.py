@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import AluOp, Engine, Space
+from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_axes,
@@ -66,16 +66,17 @@ def copy(src: Any, *, mask: Any = None, dtype: Any = None) -> View:
 def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None) -> View:
     """`x @ y` for tiles; `transpose_x` says that x is given transposed."""
     trace = session()
-    left = as_view(x, "x")
-    if not transpose_x:
-        left = trace.tensor_copy(trace.transpose(left, engine=Engine.PE))
-    return trace.matmult(left, as_view(y, "y"), mask=as_mask(mask))
+    left, right = trace.matmul_operands(as_view(x, "x"), as_view(y, "y"), transpose_x)
+    return trace.matmult(left, right, mask=as_mask(mask))
 
 
 @api
 def transpose(x: Any, *, dtype: Any = None, mask: Any = None) -> View:
     """Swaps the two dimensions of a tile (tensor engine)."""
-    return session().transpose(as_view(x, "x"), dtype=_kind(dtype), mask=as_mask(mask))
+    trace = session()
+    return trace.transpose(
+        trace.in_sbuf(as_view(x, "x")), dtype=_kind(dtype), mask=as_mask(mask)
+    )
 
 
 @api

@@ -46,7 +46,7 @@ def num_programs(axes: Any = None) -> int:
                 "axis in `num_programs` is out-of-bound(s) of the spmd launch grid "
                 f"(axis={axis} rank {len(grid)})"
             )
-        count *= grid[axis] if grid else 1
+        count *= int(grid[axis]) if grid else 1
     return count
 
 
