@@ -137,6 +137,9 @@ def _command(*arguments: str) -> float:
 def startup() -> None:
     """Whole commands against plain xDSL's."""
     scripts = Path(sys.executable).parent
+    imports = _command(
+        sys.executable, "-c", "import numpy, ml_dtypes, xdsl.xdsl_opt_main"
+    )
     small = _text_module(14)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "small.mlir"
@@ -152,12 +155,13 @@ def startup() -> None:
         ours = _command(str(scripts / "neuron-opt"), str(file))
         theirs = _command(str(scripts / "xdsl-opt"), str(file))
         print(f"neuron-opt / xdsl-opt on 20 lines{ours / theirs:9.2f}")
-    imports = _command(
-        sys.executable, "-c", "import numpy, ml_dtypes, xdsl.xdsl_opt_main"
-    )
-    example = HERE.parent / "examples" / "matmul.py"
-    whole = _command(str(scripts / "neuron-run"), str(example))
-    print(f"neuron-run examples/matmul.py / imports alone{whole / imports:9.2f}")
+    kernel = str(HERE / "matmul_512.py")
+    run = str(scripts / "neuron-run")
+    for level in ("penguin", "dma"):
+        whole = _command(run, "--level", level, kernel)
+        print(
+            f"neuron-run of a 512^3 matmul at {level} / imports{whole / imports:9.2f}"
+        )
 
 
 PARTS = {"kernels": kernels, "text": text, "startup": startup}

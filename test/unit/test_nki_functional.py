@@ -14,6 +14,7 @@ import xdsl_neuron.nki.functional.isa as functional_isa
 import xdsl_neuron.nki.functional.language as functional_language
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.nki import tensor_spec
+from xdsl_neuron.nki.functional import compiler
 from xdsl_neuron.tracer.errors import NKIError
 
 Array = npt.NDArray[Any]
@@ -362,12 +363,27 @@ def test_tiles_broadcast_partitions_and_free_dimensions_by_themselves() -> None:
     np.testing.assert_array_equal(found, want)
 
 
+def test_placements_are_memory_regions() -> None:
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((96, 4), nl.float32, buffer=nl.shared_hbm)
+        place = compiler.sbuf.mod_alloc(base_addr=0, num_free_tiles=(2,))
+        tiles = nl.ndarray((2, nl.par_dim(96), 4), nl.float32, buffer=place)
+        psum = nl.zeros((96, 4), nl.float32, buffer=compiler.psum.alloc(lambda: 0))
+        tiles[1] = nl.load(x)
+        nl.store(out, nl.add(tiles[1], psum))
+        return out
+
+    x = normal(96, 4)
+    assert "<96x4xf32, psum>" in str(nki.trace(kernel)(x))
+    np.testing.assert_array_equal(nki.simulate(kernel)(x), x)
+
+
 def test_constants_are_made_once() -> None:
     table = np.arange(96 * 4, dtype=np.int16).reshape(96, 4)
 
     def kernel(x: Any) -> Any:
         out = nl.ndarray((96, 4), nl.float32, buffer=nl.shared_hbm)
-        for i in nl.affine_range(1):
+        for _ in nl.affine_range(1):
             eye = nl.load(nl.shared_identity_matrix(96, dtype=nl.bfloat16))
             again = nl.load(nl.shared_identity_matrix(96, dtype=nl.bfloat16))
             constant = nl.load(nl.shared_constant(table, dtype=nl.float32))

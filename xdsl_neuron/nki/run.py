@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from xdsl.dialects.builtin import ModuleOp
+
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.nki.specialise import Output, Result, Traced
 
@@ -20,7 +22,8 @@ class Runner:
         from xdsl_neuron import machine
 
         self.traced = traced
-        self.program = machine.prepare(traced.module)
+        level = machine.default_level.get()
+        self.program = machine.prepare(_at_level(traced.module, level))
         self._kinds = tuple(port.dtype for port in self.program.inputs)
 
     @staticmethod
@@ -41,6 +44,15 @@ class Runner:
         outputs = self.program.run(arrays)
         machine.notify(self.traced.module, self.program)
         return _assemble(self.traced.result, outputs)
+
+
+def _at_level(module: ModuleOp, level: str) -> ModuleOp:
+    """The module to execute; lowering is imported only when asked for."""
+    if level == "penguin":
+        return module
+    from xdsl_neuron.passes.levels import lowered
+
+    return lowered(module, level)
 
 
 def host_array(value: Any, kind: DType) -> "Array":

@@ -22,53 +22,18 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_neuron import machine
 from xdsl_neuron.diagnostics import DiagnosticError
-from xdsl_neuron.dialects import bir, register_dialects
-from xdsl_neuron.dialects.dma import BlockOp
+from xdsl_neuron.dialects import register_dialects
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.machine.summary import Summary, summarize
 from xdsl_neuron.machine.target import describe, made_up_inputs
 from xdsl_neuron.parsing import parse_module
-from xdsl_neuron.passes import get_all_passes
+from xdsl_neuron.passes.levels import LEVELS, lower, lowered
 from xdsl_neuron.tools.console import CrashReport, ExitCode, read_text, run_command
 from xdsl_neuron.tools.npz import load_arrays, save_arrays
 from xdsl_neuron.tools.script import run_script
 from xdsl_neuron.verification import verify
 
-LEVELS: Final = {"penguin": (), "bir": ("penguin-to-bir",), "dma": ("bir-to-dma",)}
-"""The levels from high to low, with the pipelines that lead to each from the last."""
-
 _VALUED: Final = ("--inputs", "--outputs", "--level", "--entry", "--seed")
-
-
-def level_of(module: ModuleOp) -> str:
-    """The level a module stands at: that of its lowest operation."""
-    found = "penguin"
-    for op in module.walk():
-        if isinstance(op, BlockOp | bir.DMATriggerOp):
-            return "dma"
-        if isinstance(op, bir.FuncOp):
-            found = "bir"
-    return found
-
-
-def lower(ctx: Context, module: ModuleOp, level: str) -> None:
-    """
-    Lower a module in place.
-
-    Raises:
-        DiagnosticError: it stands at a lower level already, or a pass refuses it.
-    """
-    order = list(LEVELS)
-    now, wanted = order.index(level_of(module)), order.index(level)
-    if now > wanted:
-        raise DiagnosticError(
-            module.location,
-            f"the module is at level {order[now]}, it cannot be raised to {level}",
-        )
-    for name in order[now + 1 : wanted + 1]:
-        for pipeline in LEVELS[name]:
-            get_all_passes()[pipeline]()().apply(ctx, module)
-            verify(module)
 
 
 def make_context() -> Context:
@@ -88,7 +53,7 @@ def run_module(args: argparse.Namespace) -> int:
     module = parse_module(ctx, text, name)
     verify(module)
     if args.level is not None:
-        lower(ctx, module, args.level)
+        lower(module, args.level, ctx)
     program = machine.prepare(module, entry=args.entry)
     arrays = _inputs(program, args)
     outputs = program.run(arrays)
@@ -148,7 +113,7 @@ def run_kernels(args: argparse.Namespace, arguments: Sequence[str]) -> int:
         key = id(program)
         if key not in seen:
             kept.append(program)  # so that its id stays its own
-            seen[key] = (summarize(program.function), 0)
+            seen[key] = (_whole_summary(module), 0)
         summary, runs = seen[key]
         seen[key] = (summary, runs + 1)
 
@@ -162,6 +127,14 @@ def run_kernels(args: argparse.Namespace, arguments: Sequence[str]) -> int:
         sys.stdout.flush()
         for summary, runs in seen.values():
             print(f"\n{summary.render()}\nruns  {runs}")
+
+
+def _whole_summary(module: ModuleOp) -> Summary:
+    """The summary of a kernel, its descriptors counted in the lowered form."""
+    summary = summarize(module)
+    if summary.descriptors is None:
+        summary.descriptors = summarize(lowered(module, "dma")).descriptors
+    return summary
 
 
 def make_parser() -> argparse.ArgumentParser:

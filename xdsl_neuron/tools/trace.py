@@ -16,8 +16,8 @@ import traceback
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
@@ -52,14 +52,32 @@ def load_file(path: str) -> ModuleType:
     sys.path.insert(0, str(file.resolve().parent))
     sys.modules.setdefault(file.stem, module)
     try:
-        exec(compile(text, path, "exec"), module.__dict__)
-    except DiagnosticException:
-        raise
-    except (Exception, SystemExit) as error:
-        raise failure(error, path) from error
+        with FailuresAt(path):
+            exec(compile(text, path, "exec"), module.__dict__)
     finally:
         sys.path.pop(0)
     return module
+
+
+class FailuresAt:
+    """Turns what a kernel's file itself raises into a diagnostic at its line."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> Literal[False]:
+        if isinstance(error, Exception | SystemExit):
+            if not isinstance(error, DiagnosticException):
+                raise failure(error, self._path) from error
+        return False
 
 
 def failure(error: BaseException, path: str) -> DiagnosticError:
@@ -195,12 +213,8 @@ def trace(
         target or kernel.platform_target,
         as_grid(grid),
     )
-    try:
+    with FailuresAt(file):
         return launched.trace(**values)
-    except DiagnosticException:
-        raise
-    except Exception as error:
-        raise failure(error, file) from error
 
 
 def split_kernel(path: str) -> tuple[str, str | None]:
