@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from xdsl_neuron.diagnostics import SourceLocation
 from xdsl_neuron.nki.arguments import is_mapping, is_sequence
 from xdsl_neuron.nki.dtype import LanguageDtype
 from xdsl_neuron.nki.specs import TensorSpec, is_array, spec_of
@@ -78,13 +79,20 @@ class Binder:
             for p in self.signature.parameters.values()
         )
 
+    def _place(self) -> SourceLocation | None:
+        """Where the function is defined."""
+        code = getattr(self.function, "__code__", None)
+        if code is None:
+            return None
+        return SourceLocation(code.co_filename, code.co_firstlineno, 1)
+
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Binding:
         """One call; NKITypeError where Python would refuse it."""
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
             raise NKITypeError(
-                f"{self.function.__name__}{self.signature}: {error}"
+                f"{self.function.__name__}{self.signature}: {error}", self._place()
             ) from None
         collector = _Collector()
         for name, value in bound.arguments.items():

@@ -131,7 +131,8 @@ class Cursor:
     def integer(self) -> int:
         """Reads an integer of at most 64 bits."""
         start = self.pos
-        value = int(self._match(_INTEGER, "an integer").group(), 0)
+        text = self._match(_INTEGER, "an integer").group()
+        value = int(text, 16 if "x" in text else 10)
         if not -(1 << 63) <= value < 1 << 64:
             self.fail("integer does not fit in 64 bits", start)
         return value
