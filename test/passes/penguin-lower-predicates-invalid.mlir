@@ -8,3 +8,15 @@ penguin.func @rows_and_columns() {
   penguin.matmul %p <- %s, %m where l1 - l2 >= 0
   penguin.return
 }
+
+// -----
+
+penguin.func @remainder() {
+  %t = penguin.alloc : <128x64xf32, sbuf>
+  %r = penguin.alloc : <128x1xf32, sbuf>
+  penguin.for parallel %i = 0 to 4 {
+    // expected-error @below {{mask takes a remainder of 'd0 + l0', whose least value has several bounds; whether it holds anywhere cannot be stated}}
+    penguin.tensor_reduce max %r <- %t where l0 - 3 >= 0 and (l0 + %i) mod 2 - 1 >= 0 {axes = [1]}
+  }
+  penguin.return
+}

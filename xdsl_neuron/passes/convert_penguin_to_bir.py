@@ -33,6 +33,7 @@ from xdsl_neuron.isa import Engine, Space, TensorKind
 from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.names import NamePool
 from xdsl_neuron.passes.rebuild import located, operations_of, replace_with
+from xdsl_neuron.passes.renamed import RENAMED
 
 
 @dataclass(frozen=True)
@@ -100,15 +101,19 @@ class Conversion:
         kind: type[Instruction],
         origin: Instruction,
         engine: Engine | None = None,
-        changes: Mapping[str, Attribute] | None = None,
+        changes: Mapping[str, Attribute | None] | None = None,
     ) -> None:
         """
         Appends `origin` as an instruction of another class with the same operands.
 
         `engine` is where it runs; None leaves the class's default. `changes` are
-        properties that differ.
+        properties that differ, None where the new class has none.
         """
-        properties = origin.properties | dict(changes or {})
+        properties = {
+            key: value
+            for key, value in (origin.properties | dict(changes or {})).items()
+            if value is not None
+        }
         if engine is not None:
             properties["engine"] = EngineAttr(engine)
         properties["inst_name"] = self._name(origin)
@@ -240,6 +245,16 @@ def _store(conversion: Conversion, operation: Operation) -> None:
     conversion.emit_as(bir.SaveOp if plain else bir.DMACopyOp, operation)
 
 
+def _copy(conversion: Conversion, operation: Operation) -> None:
+    """The copy of the back end has no index operands; a verified one uses none."""
+    assert isinstance(operation, penguin.DMACopyOp)
+    changes: dict[str, Attribute | None] = {"operandSegmentSizes": None}
+    if operation.accesses is not None:
+        sides = operation.accesses.data[: len(bir.DMACopyOp.layout().names)]
+        changes["accesses"] = AccessesAttr(sides)
+    conversion.emit_as(bir.DMACopyOp, operation, None, changes)
+
+
 def _dma_transpose(kind: type[DmaTranspose], engine: Engine | None) -> Handler:
     def handler(conversion: Conversion, operation: Operation) -> None:
         assert isinstance(operation, DmaTranspose)
@@ -296,7 +311,7 @@ _HANDLERS: dict[type[Operation], Handler] = {
     penguin.ReturnOp: Conversion.end,
     penguin.SBAtomLoadOp: _same(bir.LoadOp),
     penguin.SBAtomStoreOp: _store,
-    penguin.DMACopyOp: _same(bir.DMACopyOp),
+    penguin.DMACopyOp: _copy,
     penguin.NeuronIndirectLoadOp: _same(bir.GenericIndirectLoadOp),
     penguin.NeuronIndirectSaveOp: _same(bir.GenericIndirectSaveOp),
     penguin.NeuronIndirectRMWOp: _same(bir.IndirectSaveAccumulateOp),
@@ -321,6 +336,7 @@ _HANDLERS: dict[type[Operation], Handler] = {
     penguin.MatMulOp: _compute(bir.MatmultOp),
     penguin.TransposeOp: _transpose,
     penguin.TensorReduceOp: _compute(bir.TensorReduceOp),
+    **{each: _compute(kind) for each, kind in RENAMED.items()},
 }
 
 

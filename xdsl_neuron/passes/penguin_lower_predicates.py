@@ -2,18 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_neuron.affine import Affine, Atom, FloorDiv, Index, Lane, Mod
+from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Operand, target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.masks import BoxMasked
 from xdsl_neuron.dialects.neuron import (
     Access,
     AffineAttr,
@@ -27,6 +27,7 @@ from xdsl_neuron.dialects.neuron import (
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Engine, Space
 from xdsl_neuron.mask import clip
+from xdsl_neuron.passes.lane_bounds import can_hold, is_box
 from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.rebuild import operations_of, replace_with, with_operands
 
@@ -79,29 +80,13 @@ def _classified(
     instruction: ComputeInstruction,
 ) -> tuple[list[Affine], list[Affine]]:
     """The predicates that are boxes in every iteration, and the others."""
-    boxes = [p for p in instruction.masks() if _is_box(p)]
-    residual = [p for p in instruction.masks() if not _is_box(p)]
+    boxes = [p for p in instruction.masks() if is_box(p)]
+    residual = [p for p in instruction.masks() if not is_box(p)]
     lower = [p for p in boxes if p.coefficient(Lane(0)) > 0]
     if lower and _starts_badly(instruction, boxes, lower):
         boxes = [p for p in boxes if p not in lower]
         residual += lower
     return boxes, residual
-
-
-def _is_box(predicate: Affine) -> bool:
-    """Whether it bounds at most one lane, whatever the loop indices are."""
-    atoms = [atom for atom, _ in predicate.terms if _has_lanes(atom)]
-    return not atoms or (len(atoms) == 1 and isinstance(atoms[0], Lane))
-
-
-def _has_lanes(atom: Atom) -> bool:
-    match atom:
-        case Lane():
-            return True
-        case FloorDiv(operand, _) | Mod(operand, _):
-            return bool(operand.lanes)
-        case Index():
-            return False
 
 
 def _starts_badly(
@@ -136,7 +121,12 @@ def _starts_badly(
 _KEEPS = (penguin.TensorCopyPredicatedOp, penguin.StreamShuffleOp)
 """Instructions that may leave elements of their destination as they are."""
 
-_KEEP_BOXES = (penguin.MatMulOp, penguin.TensorReduceOp, penguin.TransposeOp)
+_KEEP_BOXES = (
+    penguin.MatMulOp,
+    penguin.TensorReduceOp,
+    penguin.TransposeOp,
+    BoxMasked,
+)
 
 
 @dataclass
@@ -276,8 +266,11 @@ class _Lowering:
         lanes: Sequence[int],
     ) -> None:
         """The instruction on its filled operands, where its mask can hold at all."""
-        can_hold = _can_hold(self.residual, self.boxes, lanes)
-        where = _where([*self.boxes, *can_hold])
+        try:
+            guards = can_hold(self.residual, self.boxes, lanes)
+        except ValueError as error:
+            raise DiagnosticError(self.instruction, str(error)) from error
+        where = _where([*self.boxes, *guards])
         new = with_operands(self.instruction, operands, {"predicates": where})
         self.new.append(new)
 
@@ -384,64 +377,3 @@ def _own(predicates: Iterable[Affine], lanes: Sequence[int]) -> list[Affine]:
     dims = {lane: dim for dim, lane in enumerate(lanes)}
     places = [dims.get(lane, -1) for lane in range(max(lanes) + 1)]
     return [renumbered(p, places) for p in predicates if p.lanes <= set(lanes)]
-
-
-Corner = dict[int, tuple[Affine, Affine]]
-"""For each lane its lowest and highest coordinate."""
-
-
-def _can_hold(
-    residual: Sequence[Affine], boxes: Sequence[Affine], lanes: Sequence[int]
-) -> list[Affine]:
-    """
-    Predicates on loop indices: whether each residual one holds anywhere in the box.
-
-    Where one does not, the instruction is not executed (mask.clip). The box's edges are
-    minima and maxima; a predicate for each choice of them says the same.
-    """
-    lows = [[Affine(0)] for _ in lanes]
-    highs = [[Affine(extent - 1)] for extent in lanes]
-    for predicate in boxes:
-        for lane in predicate.lanes:
-            coefficient = predicate.coefficient(Lane(lane))
-            rest = predicate - Affine.lane(lane) * coefficient
-            if coefficient > 0:
-                lows[lane].append(-rest.floordiv(coefficient))
-            else:
-                highs[lane].append(rest.floordiv(-coefficient))
-    found: dict[Affine, None] = {}
-    for predicate in residual:
-        dims = sorted(predicate.lanes)
-        edges = [list(product(lows[dim], highs[dim])) for dim in dims]
-        for chosen in product(*edges):
-            corner = dict(zip(dims, chosen, strict=True))
-            most = _extreme(predicate, corner, True)
-            if not most.is_constant or most.constant < 0:
-                found[most] = None
-    return list(found)
-
-
-def _extreme(expression: Affine, corner: Corner, highest: bool) -> Affine:
-    """The bound of an expression over the lanes, as `Affine.bounds` has it."""
-    total = Affine(expression.constant)
-    for atom, coefficient in expression.terms:
-        high = highest == (coefficient > 0)
-        match atom:
-            case Lane(dim):
-                value = corner[dim][high]
-            case FloorDiv(operand, divisor):
-                value = _extreme(operand, corner, high).floordiv(divisor)
-            case Mod(operand, divisor) if operand.lanes:
-                value = _extreme_mod(operand, divisor, corner, high)
-            case _:
-                value = Affine(0, ((atom, 1),))
-        total = total + value * coefficient
-    return total
-
-
-def _extreme_mod(operand: Affine, divisor: int, corner: Corner, high: bool) -> Affine:
-    first, last = (_extreme(operand, corner, up) for up in (False, True))
-    if first.is_constant and last.is_constant:
-        if first.constant // divisor == last.constant // divisor:
-            return Affine((last if high else first).constant % divisor)
-    return Affine(divisor - 1 if high else 0)

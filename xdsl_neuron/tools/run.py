@@ -33,7 +33,19 @@ from xdsl_neuron.tools.npz import load_arrays, save_arrays
 from xdsl_neuron.tools.script import run_script
 from xdsl_neuron.verification import verify
 
-_VALUED: Final = ("--inputs", "--outputs", "--level", "--entry", "--seed")
+DEFAULTS: Final = machine.MachineOptions()
+
+_VALUED: Final = (
+    "--inputs",
+    "--outputs",
+    "--level",
+    "--entry",
+    "--seed",
+    "--uninitialized-memory",
+    "--max-unrolled-steps",
+    "--max-iterations",
+    "--max-tensor-bytes",
+)
 
 
 def make_context() -> Context:
@@ -54,11 +66,22 @@ def run_module(args: argparse.Namespace) -> int:
     verify(module)
     if args.level is not None:
         lower(module, args.level, ctx)
-    program = machine.prepare(module, entry=args.entry)
+    program = machine.prepare(module, _options(args), entry=args.entry)
     arrays = _inputs(program, args)
     outputs = program.run(arrays)
     _show(program, module, arrays, outputs, args)
     return ExitCode.OK
+
+
+def _options(args: argparse.Namespace) -> machine.MachineOptions:
+    """The machine's switches the command line sets."""
+    given = {
+        "uninitialized_memory": args.uninitialized_memory,
+        "max_unrolled_steps": args.max_unrolled_steps,
+        "max_iterations": args.max_iterations,
+        "max_tensor_bytes": args.max_tensor_bytes,
+    }
+    return machine.MachineOptions(**given)
 
 
 def _inputs(program: machine.Program, args: argparse.Namespace) -> list[NDArray[Any]]:
@@ -150,6 +173,25 @@ def make_parser() -> argparse.ArgumentParser:
     add("--level", choices=list(LEVELS), help="lower to this level first")
     add("--entry", metavar="NAME", help="which function, if there are several")
     add("--seed", type=int, metavar="N", help="make up the inputs")
+    add(
+        "--uninitialized-memory",
+        choices=["poison", "zero"],
+        default=DEFAULTS.uninitialized_memory,
+        help="what a buffer holds that nothing has written (default: poison)",
+    )
+    for name, what in (
+        ("max-unrolled-steps", "instructions up to which a plan is kept"),
+        ("max-iterations", "executions of loop bodies a program may ask for"),
+        ("max-tensor-bytes", "largest tensor that is allocated"),
+    ):
+        default = getattr(DEFAULTS, name.replace("-", "_"))
+        add(
+            f"--{name}",
+            type=int,
+            metavar="N",
+            default=default,
+            help=f"{what} (default: {default})",
+        )
     add("--summary", action="store_true", help="count instructions and bytes")
     return parser
 

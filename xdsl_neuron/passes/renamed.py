@@ -1,0 +1,22 @@
+"""Rows of `convert-penguin-to-bir`: instructions that only change their name."""
+
+from typing import Final
+
+from xdsl_neuron.dialects import bir, penguin
+from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+
+RENAMED: Final[dict[type[ComputeInstruction], type[Instruction]]] = {
+    penguin.TensorTensorScanOp: bir.TensorTensorScanOp,
+    penguin.TensorScalarCacheCumulativeOp: bir.TensorScalarCacheCumulativeOp,
+    penguin.ScalarTensorTensorOp: bir.ScalarTensorTensorOp,
+    penguin.TensorScalarCacheReduceOp: bir.TensorScalarCacheReduceOp,
+    penguin.ActivationAccumulationOp: bir.ActivationAccumulationOp,
+    penguin.PartitionReduceOp: bir.PartitionReduceOp,
+    penguin.PoolOp: bir.PoolOp,
+    penguin.SundaMax8Op: bir.MaxOp,
+    penguin.SundaMaxIndex8Op: bir.MaxIndexOp,
+    penguin.SundaMatchReplace8Op: bir.MatchReplaceOp,
+    penguin.MaxIndexAndMatchReplaceOp: bir.MaxIndexAndMatchReplaceOp,
+}
+"""The bir class of each penguin class."""
