@@ -170,9 +170,15 @@ class Instruction(IRDLOperation):
         Builds the instruction without IRDL's checks.
 
         `operands` follow `OUTS` and `INS`, None where an optional one is absent;
-        `accesses` likewise (None: the whole tensor; absent: all whole).
+        the last ones may be left out. `accesses` likewise (None: the whole tensor;
+        absent: all whole).
         """
         layout = cls.layout()
+        missing = len(layout.names) - len(operands)
+        if missing:
+            operands = (*operands, *(None,) * missing)
+            if accesses:
+                accesses = (*accesses, *(None,) * missing)
         present = [value for value in operands if value is not None]
         if any(access is not None for access in accesses):
             properties["accesses"] = AccessesAttr(tuple(accesses))
@@ -381,6 +387,10 @@ class Instruction(IRDLOperation):
                     "it is a constant"
                 )
 
+    def indexed_dim(self, name: str) -> int | None:
+        """The dimension of an operand that an index tensor picks, if there is one."""
+        return None
+
     def reachable(self, operand: Operand) -> Operand:
         """The operand with the access whose bounds count (an index widens it)."""
         return operand
@@ -429,10 +439,15 @@ class Instruction(IRDLOperation):
             box = clip(self.masks(), shape, indices)
             if box is None:
                 continue
-            sub = tuple(
+            sub = [
                 box.ranges[lane] if lane >= 0 else (0, extent)
                 for lane, extent in zip(lanes, operand.shape, strict=True)
-            )
+            ]
+            indexed = self.indexed_dim(operand.name)
+            if indexed is not None:
+                # An index takes the place of the position: the offset does not move.
+                low, high = sub[indexed]
+                sub[indexed] = (0, high - low)
             access = operand.access.bound(indices).restricted(sub)
             clipped = Operand(operand.name, operand.value, operand.type, access)
             problem = _out_of_bounds(self.reachable(clipped), ())

@@ -85,7 +85,7 @@ class Indirect(Site):
             offset, nums = side.offset(build.values), side.nums
         else:
             ranges = self.mask.ranges(self.indexed, box, side.nums)
-            ranges[0] = (0, side.nums[0])
+            ranges[0] = (0, 1)
             offset, nums = build.span(self.op, side, ranges)
         nums = (self.limit, *nums[1:])
         low = high = offset

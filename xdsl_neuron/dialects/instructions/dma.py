@@ -4,7 +4,13 @@ from dataclasses import replace
 from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.irdl import operand_def, opt_prop_def, prop_def
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+)
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
@@ -17,6 +23,7 @@ from xdsl_neuron.dialects.neuron import (
     QosClassAttr,
     TensorType,
 )
+from xdsl_neuron.dialects.neuron.attributes import render_access
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, DgeType, OobMode, QosClass, Space
 
@@ -97,8 +104,9 @@ class DmaInstruction(Instruction):
             return
         if dst.access.flat(dst.pitch).overlaps(src.access.flat(src.pitch)):
             raise VerifyException(
-                f"source and destination overlap partly in {dst.label}: {src.access} "
-                f"and {dst.access}; copy through a temporary"
+                f"source and destination overlap partly in {dst.label}: "
+                f"{render_access(src.access)} and {render_access(dst.access)}; copy "
+                "through a temporary"
             )
 
 
@@ -206,6 +214,84 @@ class Copy(DmaInstruction):
             )
 
 
+BOTH_INDIRECT = "``src`` and ``dst`` operands cannot both be indirect memory accesses"
+RMW_OF_INDIRECT = (
+    "``dst_rmw_op`` is not supported indirect memory access on source (``src``) operand"
+)
+
+
+class OpenCopy(Copy):
+    """
+    A copy as a kernel asks for it, before an index decides which instruction it is.
+
+    With an index on one side it is a gather or a scatter, which are instructions of
+    their own; with one on both it is none. So every index is refused here, with what
+    to write instead.
+
+        penguin.dma_copy %dst <- %src, src_index = %i, dst_index = %j
+    """
+
+    INS: ClassVar = ("src", "src_index", "dst_index")
+
+    # Operands are in the order of the class that declares them.
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    src_index = opt_operand_def(TensorType)
+    dst_index = opt_operand_def(TensorType)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    def check_gates(self) -> None:
+        """The fork comes first: rules of a direct copy mean nothing to an index."""
+        self._check_structure()
+        if self.segments()[1] > len((*self.OUTS, "src")):
+            self.one_indirect_side()
+            self.direct_source_of_rmw()
+            self.forked()
+        super().check_gates()
+
+    @gate(BOTH_INDIRECT, "penguin.md 6.1")
+    def one_indirect_side(self) -> None:
+        """An index picks rows on one side at most."""
+        values = self.data_values()
+        if "src_index" in values and "dst_index" in values:
+            data = self.data()
+            raise VerifyException(
+                f"{BOTH_INDIRECT}, got `{data['src_index'].label}` for "
+                f"`{data['src'].label}` and `{data['dst_index'].label}` for "
+                f"`{data['dst'].label}`; gather into a tile, then scatter it"
+            )
+
+    @gate(RMW_OF_INDIRECT, "penguin.md 6.1")
+    def direct_source_of_rmw(self) -> None:
+        """What is added to memory is not gathered by the same DMA."""
+        op = self.rmw_op
+        if op is None or op.data is AluOp.BYPASS:
+            return
+        if "src_index" in self.data_values():
+            raise VerifyException(
+                f"{RMW_OF_INDIRECT} `{self.data()['src'].label}`; gather into a tile, "
+                "then add it"
+            )
+
+    @gate("an indexed copy is a gather or a scatter", "penguin.md 6.1", "our choice")
+    def forked(self) -> None:
+        """One index makes it another instruction."""
+        values = self.data_values()
+        if "src_index" in values:
+            name, use = "src_index", "penguin.neuron_indirect_load"
+        elif "dst_index" in values:
+            name = "dst_index"
+            rmw = self.rmw_op is not None and self.rmw_op.data is not AluOp.BYPASS
+            use = f"penguin.neuron_indirect_{'rmw' if rmw else 'save'}"
+        else:
+            return
+        raise VerifyException(
+            f"a copy with '{name}' alone is written as {use}, which has the index as "
+            "its last operand and a max_index"
+        )
+
+
 def widened(operand: Operand, axis: int, limit: int) -> Operand:
     """The operand with `limit` rows along the dimension an index replaces."""
     pairs = list(operand.access.pairs)
@@ -250,6 +336,10 @@ class IndirectInstruction(DmaInstruction):
         index = data["index"].shape
         found["index"] = (self.axis, *(-1 for _ in index[1:]))
         return found
+
+    def indexed_dim(self, name: str) -> int | None:
+        """The indexed dimension of the HBM operand."""
+        return self.axis if name == self.INDEXED else None
 
     def reachable(self, operand: Operand) -> Operand:
         """The access that covers every row the index can name."""

@@ -164,6 +164,10 @@ class DmaIndirectTranspose(DmaTranspose):
         """Indices are below this."""
         return self.max_index.value.data
 
+    def indexed_dim(self, name: str) -> int | None:
+        """Rows of the source are picked."""
+        return 0 if name == "src" else None
+
     def reachable(self, operand: Operand) -> Operand:
         """The access that covers every row the index can name."""
         return widened(operand, 0, self.limit) if operand.name == "src" else operand
