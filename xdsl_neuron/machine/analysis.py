@@ -22,7 +22,11 @@ from xdsl_neuron.machine import (
     gather,
     indirect,
     matrix,
+    pool,
     reduction,
+    scan,
+    search,
+    statistics,
     transfer,
     transposes,
 )
@@ -46,6 +50,10 @@ _HANDLERS: Final[dict[type, Handler]] = {
     **reduction.HANDLERS,
     **transposes.HANDLERS,
     **gather.HANDLERS,
+    **statistics.HANDLERS,
+    **search.HANDLERS,
+    **pool.HANDLERS,
+    **scan.HANDLERS,
 }
 
 

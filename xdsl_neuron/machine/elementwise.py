@@ -294,6 +294,7 @@ def _activation(scope: Scope, op: isa.Activation) -> Emitter:
         Tensor("src"),
         number("scale", op.scale_imm, 1.0),
         number("bias", op.bias_imm, 0.0),
+        0.0 if op.alpha is None else float(op.alpha.value),
     )
 
     def kernel(site: Elementwise) -> Kernel:

@@ -18,5 +18,9 @@ RENAMED: Final[dict[type[ComputeInstruction], type[Instruction]]] = {
     penguin.SundaMaxIndex8Op: bir.MaxIndexOp,
     penguin.SundaMatchReplace8Op: bir.MatchReplaceOp,
     penguin.MaxIndexAndMatchReplaceOp: bir.MaxIndexAndMatchReplaceOp,
+    penguin.SundaBNStatsOp: bir.BNStatsOp,
+    penguin.SundaBNAggrOp: bir.BNStatsAggregateOp,
+    penguin.BNGradientsOp: bir.BNGradientsOp,
+    penguin.BNBackpropOp: bir.BNBackpropOp,
 }
 """The bir class of each penguin class."""

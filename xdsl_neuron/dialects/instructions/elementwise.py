@@ -197,6 +197,7 @@ class Activation(ComputeInstruction):
     func = prop_def(ActivationFunctionAttr)
     scale_imm = opt_prop_def(ImmediateAttr)
     bias_imm = opt_prop_def(ImmediateAttr)
+    alpha = opt_prop_def(ImmediateAttr)
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
     def activation_shapes(self) -> None:
@@ -247,6 +248,13 @@ class Activation(ComputeInstruction):
             and ("bias" in self.data_values() or self.bias_imm is not None)
         ):
             raise VerifyException("reciprocal must have bias=None for trn1.")
+
+    @gate("alpha is used only by Prelu", "bir.md 10.5")
+    def alpha_of_relu(self) -> None:
+        """The slope of negative inputs; Lrelu has it fixed at 0.01 and ignores it."""
+        leaky = (ActivationFunction.PRELU, ActivationFunction.LRELU)
+        if self.alpha is not None and self.func.data not in leaky:
+            raise VerifyException(f"alpha is used only by Prelu, got {self.func.data}")
 
 
 class Reciprocal(ComputeInstruction):

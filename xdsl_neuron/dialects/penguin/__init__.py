@@ -18,6 +18,23 @@ from xdsl_neuron.dialects.instructions import (
     reduction,
     transpose,
 )
+from xdsl_neuron.dialects.penguin.rows import (
+    ActivationAccumulationOp,
+    BNBackpropOp,
+    BNGradientsOp,
+    MaxIndexAndMatchReplaceOp,
+    PartitionReduceOp,
+    PoolOp,
+    ScalarTensorTensorOp,
+    SundaBNAggrOp,
+    SundaBNStatsOp,
+    SundaMatchReplace8Op,
+    SundaMax8Op,
+    SundaMaxIndex8Op,
+    TensorScalarCacheCumulativeOp,
+    TensorScalarCacheReduceOp,
+    TensorTensorScanOp,
+)
 
 
 @irdl_op_definition
@@ -70,7 +87,7 @@ class SBAtomStoreOp(dma.Save):
 
 
 @irdl_op_definition
-class DMACopyOp(dma.Copy):
+class DMACopyOp(dma.OpenCopy):
     """`nisa.dma_copy`, direct on both sides."""
 
     name = "penguin.dma_copy"
@@ -263,6 +280,21 @@ Penguin = Dialect(
         MatMulOp,
         TransposeOp,
         TensorReduceOp,
+        TensorTensorScanOp,
+        TensorScalarCacheCumulativeOp,
+        ScalarTensorTensorOp,
+        TensorScalarCacheReduceOp,
+        ActivationAccumulationOp,
+        PartitionReduceOp,
+        PoolOp,
+        SundaMax8Op,
+        SundaMaxIndex8Op,
+        SundaMatchReplace8Op,
+        MaxIndexAndMatchReplaceOp,
+        SundaBNStatsOp,
+        SundaBNAggrOp,
+        BNGradientsOp,
+        BNBackpropOp,
     ],
     [],
 )

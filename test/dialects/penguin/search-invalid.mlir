@@ -1,0 +1,44 @@
+// RUN: neuron-opt %s --split-input-file --verify-diagnostics
+
+// What the 8-wide search refuses.
+
+%a = penguin.alloc : <128x512xf32, sbuf>
+%t = penguin.alloc : <128x256xf32, sbuf>
+%v = penguin.alloc : <128x8xf32, sbuf>
+%u = penguin.alloc : <64x8xf32, sbuf>
+%n = penguin.alloc : <128x8xi32, sbuf>
+%m = penguin.alloc : <128x8xu32, sbuf>
+%f = penguin.alloc : <128x4xf32, sbuf>
+%g = penguin.alloc : <128x16392xf32, sbuf>
+// expected-error @below {{'src' has 4 elements per partition, but must be between 8 and 16384}}
+penguin.sunda_max8 %v <- %f
+// expected-error @below {{'src' has 16392 elements per partition, but must be between 8 and 16384}}
+penguin.sunda_max8 %v <- %g
+// expected-error @below {{'dst' has 4 elements per partition, but must have exactly 8}}
+penguin.sunda_max8 %f <- %a
+// expected-error @below {{number of partitions mismatch in parameters (src: 128, dst: 64)}}
+penguin.sunda_max8 %u <- %a
+// expected-error @below {{uses lane l1, but the instruction has 1 lanes}}
+penguin.sunda_max8 %v <- %a where 3 - l1 >= 0
+// expected-error @below {{mask '(l0) mod 3 - 1 >= 0' does not bound one dimension by itself}}
+penguin.sunda_max8 %v <- %a where (l0) mod 3 - 1 >= 0
+// expected-error @below {{'values' has 512 elements per partition, but must have exactly 8}}
+penguin.sunda_max_index8 %m <- %a, %a
+// expected-error @below {{Unsupported dtype 'int32' of 'dst' in 'penguin.sunda_max_index8', expected one of the following dtypes: uint16, uint32}}
+penguin.sunda_max_index8 %n <- %a, %v
+// expected-error @below {{The replace value for MatchReplace8 must be a float, got 1}}
+penguin.sunda_match_replace8 %a <- %a, %v {imm = 1}
+// expected-error @below {{tile shape mismatch, expected '[128, 256]' of 'dst', got [128, 512] for 'src'}}
+penguin.sunda_match_replace8 %t <- %a, %v {imm = 1.0}
+// expected-error @below {{Unsupported dtype 'int32' of 'index'}}
+penguin.max_index_and_match_replace %a, %n <- %a, %v {imm = 1.0}
+
+// -----
+
+builtin.module attributes {neuron.target = #neuron.target<trn1>} {
+  %a = penguin.alloc : <128x512xf32, sbuf>
+  %v = penguin.alloc : <128x8xf32, sbuf>
+  %m = penguin.alloc : <128x8xu32, sbuf>
+  // expected-error @below {{trn1 has no match and replace with indices}}
+  penguin.max_index_and_match_replace %a, %m <- %a, %v {imm = 1.0}
+}

@@ -1,0 +1,323 @@
+"""
+Which JSON key a property has: the tables of bir.md 4.5, and what differs from them.
+
+A property whose name is a documented key of its opcode is written under that key, any
+other inside `xdsl_neuron`; so a new instruction needs a `Form` only where names or
+operand order differ.
+"""
+
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+from xdsl.ir import Operation
+
+from xdsl_neuron.dialects.bir import Bir, BirInstruction
+from xdsl_neuron.dialects.bir.json.document import Json
+from xdsl_neuron.dialects.bir.json.fields import (
+    Field,
+    accumulation_flag,
+    axis,
+    affine_pattern,
+    entry_step,
+    indirect_dims,
+    memset_constant,
+    number_of_indices,
+    oob_is_error,
+    permutation,
+)
+from xdsl_neuron.dialects.dma import Descriptor, Dma
+from xdsl_neuron.dialects.instruction import Instruction
+
+EXTENSION: Final = "xdsl_neuron"
+"""The key of whatever BIR JSON has no key for."""
+
+VERSION: Final = 2
+
+HEADER_ALWAYS: Final = (
+    "origin",
+    "opcode",
+    "engine",
+    "engine_id",
+    "scheduled_start",
+    "scheduled_end",
+    "optin_passes",
+    "ins",
+    "outs",
+)
+HEADER_REST: Final = (
+    "dependencies",
+    "loop_carried_dependencies",
+    "unroll_dependencies",
+    "sync_info",
+    "indirection_ins",
+    "debug",
+    "loopnest",
+    "predicates",
+    "order",
+    "dma_trigger_debug_update_semaphore_id",
+)
+"""The instruction header (bir.md 4.3); `name` is what a container's element has."""
+
+_DMA = "queue dge_type duplicate"
+_MATMULT = (
+    "accumulation_flag! psum_zero_region! replication_resolution! "
+    "replication_shift_amnt! replication_num_rows! is_transpose! is_fmap_onezero! "
+    "is_weight_onezero! tile_size! tile_position! perf_mode! ifmap_quant_offset! "
+    "weights_quant_offset!"
+)
+_KEYS: Final = {
+    "Matmult": _MATMULT,
+    "MatmultMx": _MATMULT,
+    "MatmultSparse": f"{_MATMULT} compress_ratio",
+    "Activation": "scale! alpha! can_read_uninit func! acc! is_activate2 op0! op1! "
+    "reverse0 reverse1 reduce_op!",
+    "TensorReduce": "op! axis! apply_transpose negate",
+    "Pool": "func!",
+    "Exponential": "reduce_cmd!",
+    "RangeSelect": "base compare_op0! compare_op1! reduce_op! reduce_cmd! fill_value! "
+    "num_active_channels",
+    "MatchReplace": "imm_value!",
+    "MaxIndexAndMatchReplace": "imm_value!",
+    "LoadActFuncSet": "act_func_set_id",
+    "DveReadAccumulator": "negated",
+    "TensorCopy": "can_read_uninit",
+    "GenericCopy": "can_read_uninit",
+    "TensorCopyDynamicSrc": "scale can_read_uninit",
+    "TensorCopyDynamicDst": "scale can_read_uninit",
+    "IndirectCopy": "num_valid_indices!",
+    "CopyPredicated": "can_read_uninit reverse_pred reduce_op accumulator_cmd",
+    "TensorScalar": "op0! const0! reverse0! op1! const1! reverse1!",
+    "TensorScalarPtr": "op0! reverse0! op1! reverse1! apply_transpose "
+    "is_tensor_scalar_addr is_scalar_tensor_tensor is_tensor_tensor_scan "
+    "negate_second_output acc",
+    "TensorScalarCache": "op0! reverse0 op1! reverse1 mode acc",
+    "TensorScalarAffineSelect": "base! pattern! channel_multiplier compare_op! "
+    "fill_value",
+    "TensorTensor": "op! acc",
+    "Iota": "base! pattern! channel_multiplier",
+    "Memset": "mode! constant!",
+    "Dropout": "is_keep_threshold",
+    "StreamShuffle": "mask!",
+    "BNStats": "apply_transpose!",
+    "BNBackprop": "total_elements!",
+    "BNBackprop2": "total_elements!",
+    "Rand": "random_algorithm! rand_num_steps! distribution! params!",
+    "SetRandState": "rng_engine!",
+    "Load": f"{_DMA} can_read_uninit dma_qos",
+    "Save": f"{_DMA} can_read_uninit dma_qos",
+    "DMACopy": f"{_DMA} mode oob_is_err transpose_op constants cce_op replica_groups "
+    "remote_notification can_read_uninit dma_qos use_gpsimd_dma",
+    "DMATrigger": f"{_DMA} dma_blocks",
+    "IndirectLoad": f"{_DMA} runtime_semaphore_wait_value",
+    "IndirectSave": f"{_DMA} runtime_semaphore_wait_value",
+    "IndirectSaveAccumulate": f"{_DMA} num_indices entry_step_elements op!",
+    "GenericIndirectLoad": f"{_DMA} indirect_dims!",
+    "GenericIndirectSave": f"{_DMA} indirect_dims! op",
+    "DMADescriptorCopy": "num_tiling_dimensions can_read_uninit",
+    "DMADescriptorCCE": "num_tiling_dimensions constants op!",
+    "DMADescriptorTranspose": "num_tiling_dimensions transpose_op! can_read_uninit",
+    "DMADescriptorReplicate": "num_tiling_dimensions",
+    "CollectiveSend": "peer_id! can_read_uninit",
+    "CollectiveRecv": "peer_id!",
+    "GetGlobalRankId": "world_size!",
+    "RegisterAlu": "op! is_64bit",
+}
+"""Keys of an opcode beside the header; `!` marks those that are always written."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """What the tables do not say of an operation."""
+
+    opcode: str = ""
+    """The opcode where the class has no roster row."""
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    """Documented keys of properties named otherwise."""
+    slots: tuple[str, ...] = ()
+    """Inputs in the documented order; `scalar0|imm0` is a tensor or an immediate."""
+    indirection: tuple[str, ...] = ()
+    """Inputs that are `indirection_ins`."""
+    fields: tuple[Field, ...] = ()
+    """Properties whose documented form is not simply the value."""
+    fixed: dict[str, Json] = field(default_factory=dict[str, Json])
+    """
+    Documented keys with the value that this operation always has or, of a property
+    that may be absent, that stands for absence.
+    """
+    mode: dict[str, Json] = field(default_factory=dict[str, Json])
+    """Fixed keys that tell operations of one opcode apart."""
+
+    @property
+    def constants(self) -> dict[str, Json]:
+        """All fixed keys."""
+        return {**self.fixed, **self.mode}
+
+
+_SCALARS = ("src", "scalar0|imm0", "scalar1|imm1")
+_ACTIVATION = Form(
+    slots=("src", "scale|scale_imm", "bias|bias_imm"),
+    fixed={
+        "scale": 1.0,
+        "alpha": 0.0,
+        "acc": "Idle",
+        "op0": "bypass",
+        "op1": "bypass",
+        "reduce_op": "bypass",
+    },
+)
+_MATMUL_FIXED: Final[dict[str, Json]] = {
+    "psum_zero_region": 0,
+    "replication_resolution": 0,
+    "replication_shift_amnt": 0,
+    "replication_num_rows": 0,
+    "tile_size": [-1, -1],
+    "tile_position": [-1, -1],
+    "perf_mode": "None",
+    "ifmap_quant_offset": 0,
+    "weights_quant_offset": 0,
+}
+_DMA_NAMES = {"dge": "dge_type", "rmw_op": "cce_op"}
+
+_FORMS: Final = {
+    "bir.tensor_scalar_ptr": Form(slots=_SCALARS, fixed={"op1": "bypass"}),
+    "bir.tensor_tensor_scan": Form(
+        slots=("data0", "data1", "initial|initial_imm"),
+        mode={"is_scalar_tensor_tensor": True, "is_tensor_tensor_scan": True},
+    ),
+    "bir.scalar_tensor_tensor": Form(
+        slots=("src", "scalar0|imm0", "other"),
+        mode={"is_scalar_tensor_tensor": True},
+    ),
+    "bir.tensor_scalar_cache_reduce": Form(
+        slots=_SCALARS[:2],
+        fixed={"reverse1": False},
+        names={"reduce_op": "op1"},
+        mode={"acc": "ZeroAccumulate"},
+    ),
+    "bir.tensor_scalar_cache_cumulative": Form(
+        slots=("src", "scalar0|imm0", "initial|initial_imm"),
+        mode={"mode": "Cumulative"},
+    ),
+    "bir.activation": _ACTIVATION,
+    "bir.activation_accumulation": Form(
+        slots=_ACTIVATION.slots,
+        fixed=_ACTIVATION.fixed,
+        mode={"acc": "ZeroAccumulate"},
+    ),
+    "bir.memset": Form(fields=(memset_constant,), fixed={"mode": "Const"}),
+    "bir.iota": Form(fields=(affine_pattern,)),
+    "bir.copy_predicated": Form(
+        names={"reverse": "reverse_pred"}, slots=("src|imm", "predicate")
+    ),
+    "bir.select": Form(
+        slots=("predicate", "on_true|true_imm", "on_false|false_imm"),
+    ),
+    "bir.matmult": Form(
+        names={
+            "moving_onezero": "is_fmap_onezero",
+            "stationary_onezero": "is_weight_onezero",
+        },
+        slots=("moving", "stationary"),
+        fields=(accumulation_flag,),
+        fixed=_MATMUL_FIXED,
+    ),
+    "bir.tensor_reduce": Form(fields=(axis,)),
+    "bir.dma_copy": Form(names=_DMA_NAMES, fields=(oob_is_error,)),
+    "bir.dma_copy_transpose": Form(
+        names=_DMA_NAMES, fields=(permutation, oob_is_error), mode={"mode": "Transpose"}
+    ),
+    "bir.dma_copy_gather_transpose": Form(
+        names=_DMA_NAMES,
+        indirection=("index",),
+        fields=(permutation, oob_is_error),
+        mode={"mode": "Transpose"},
+    ),
+    "bir.generic_indirect_load": Form(names=_DMA_NAMES, fields=(indirect_dims,)),
+    "bir.generic_indirect_save": Form(names=_DMA_NAMES, fields=(indirect_dims,)),
+    "bir.indirect_save_accumulate": Form(
+        names=_DMA_NAMES,
+        slots=("index", "src"),
+        fields=(number_of_indices, entry_step),
+    ),
+    "dma.copy": Form("DMADescriptorCopy"),
+    "dma.transpose": Form("DMADescriptorTranspose", fields=(permutation,)),
+    "dma.cce": Form("DMADescriptorCCE"),
+    "dma.gather": Form("DMADescriptorCopy", indirection=("index",)),
+    "dma.scatter": Form("DMADescriptorCopy", indirection=("index",)),
+    "dma.gather_transpose": Form(
+        "DMADescriptorTranspose", indirection=("index",), fields=(permutation,)
+    ),
+}
+
+
+def form_of(kind: type[Operation]) -> Form:
+    """The form of an operation; the plain one where the table has none."""
+    found = _FORMS.get(kind.name)
+    if found is not None:
+        return found
+    if issubclass(kind, Descriptor):
+        return Form("DMADescriptorCopy", indirection=("index",))
+    return Form(names=_DMA_NAMES)
+
+
+def opcode_of(kind: type[Instruction]) -> str:
+    """The L2 name of an operation's class."""
+    opcode = form_of(kind).opcode
+    if opcode:
+        return opcode
+    assert issubclass(kind, BirInstruction), kind.name
+    return kind.ROW.name
+
+
+@cache
+def documented_keys(opcode: str) -> dict[str, bool]:
+    """The opcode's own keys, each with whether it is always written."""
+    keys = _KEYS.get(opcode, "").split()
+    return {key.rstrip("!"): key.endswith("!") for key in keys}
+
+
+@cache
+def instruction_classes() -> tuple[type[Instruction], ...]:
+    """The instructions of `bir` and `dma`, in the order of the dialects."""
+    operations = (*Bir.operations, *Dma.operations)
+    return tuple(kind for kind in operations if issubclass(kind, Instruction))
+
+
+@cache
+def _by_opcode() -> dict[str, tuple[type[Instruction], ...]]:
+    found: dict[str, tuple[type[Instruction], ...]] = {}
+    for kind in instruction_classes():
+        opcode = opcode_of(kind)
+        found[opcode] = (*found.get(opcode, ()), kind)
+    return found
+
+
+def opcodes() -> tuple[str, ...]:
+    """Every opcode some operation has."""
+    return tuple(_by_opcode())
+
+
+def candidates(opcode: str) -> tuple[type[Instruction], ...]:
+    """The operations of an opcode."""
+    return _by_opcode().get(opcode, ())
+
+
+def choose(
+    opcode: str, given: dict[str, Json], is_indirect: bool
+) -> type[Instruction] | None:
+    """
+    The operation that an opcode and its keys name by themselves.
+
+    Of the operations whose mode the keys have, one with the most such keys, the first
+    in the dialect; None where there is none.
+    """
+    best: type[Instruction] | None = None
+    score = -1
+    for kind in candidates(opcode):
+        form = form_of(kind)
+        present = is_indirect == any(name in kind.INS for name in form.indirection)
+        matches = all(given.get(key) == value for key, value in form.mode.items())
+        if present and matches and len(form.mode) > score:
+            best, score = kind, len(form.mode)
+    return best

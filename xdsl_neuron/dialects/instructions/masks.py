@@ -1,0 +1,71 @@
+"""What masks an instruction takes beside the elementwise ones."""
+
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_neuron.affine import Affine, Atom, FloorDiv, Index, Lane, Mod
+from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instruction import Operand
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+
+
+class BoxMasked(ComputeInstruction):
+    """
+    An instruction that runs on the box its mask leaves, with a smaller shape.
+
+    Its results depend on whole rows, so a mask that is no box has no meaning.
+    """
+
+    @gate(
+        "mask '...' does not bound one dimension by itself", "DESIGN.md 7b", "inferred"
+    )
+    def box_mask(self) -> None:
+        """Each predicate bounds one lane."""
+        for predicate in self.masks():
+            if not bounds_one_lane(predicate):
+                raise VerifyException(
+                    f"mask '{predicate} >= 0' does not bound one dimension by itself; "
+                    f"'{self.name}' works on whole rows, mask its inputs instead"
+                )
+
+
+class PartitionMasked(BoxMasked):
+    """An instruction that does the same in each partition; its one lane is those."""
+
+    def lane_shape(self, data: dict[str, Operand]) -> tuple[int, ...]:
+        """The partitions."""
+        return (data[self.OUTS[0]].partitions,)
+
+    def lane_dims(self, data: dict[str, Operand]) -> dict[str, tuple[int, ...]]:
+        """Partitions run along the lane, free dimensions along none."""
+        return {
+            name: (0, *(-1,) * (len(operand.shape) - 1))
+            for name, operand in data.items()
+        }
+
+
+class Unmasked(ComputeInstruction):
+    """An instruction that has no mask."""
+
+    @gate("... takes no mask", "DESIGN.md 7b", "inferred")
+    def without_mask(self) -> None:
+        """No predicates."""
+        if self.masks():
+            raise VerifyException(
+                f"'{self.name}' takes no mask; give it smaller accesses"
+            )
+
+
+def bounds_one_lane(predicate: Affine) -> bool:
+    """Whether it bounds at most one lane, whatever the loop indices are."""
+    atoms = [atom for atom, _ in predicate.terms if _has_lanes(atom)]
+    return not atoms or (len(atoms) == 1 and isinstance(atoms[0], Lane))
+
+
+def _has_lanes(atom: Atom) -> bool:
+    match atom:
+        case Lane():
+            return True
+        case FloorDiv(operand, _) | Mod(operand, _):
+            return bool(operand.lanes)
+        case Index():
+            return False

@@ -1,0 +1,306 @@
+"""Scans along the free dimensions, and elementwise operations with a row reduction."""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instruction import target_of
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.elementwise import Activation
+from xdsl_neuron.dialects.instructions.masks import BoxMasked
+from xdsl_neuron.dialects.neuron import (
+    ActivationFunctionAttr,
+    AluOpAttr,
+    ImmediateAttr,
+    TensorType,
+)
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import AluOp, Space
+
+ROW_REDUCE_OPS = (AluOp.ADD, AluOp.SUBTRACT, AluOp.MULT, AluOp.MAX, AluOp.MIN)
+"""What an accumulator register folds with (penguin.md 7 tensor_scalar_reduce)."""
+
+
+def check_arithmetic(instruction: ComputeInstruction, *ops: AluOp) -> None:
+    """None of the operations works on bit patterns."""
+    for op in ops:
+        if op.is_bitvec:
+            raise VerifyException(
+                f"{op} is not supported in '{instruction.name}', expected an "
+                "arithmetic operation"
+            )
+
+
+def check_reduce_op(
+    instruction: ComputeInstruction, op: AluOp, allowed: tuple[AluOp, ...]
+) -> None:
+    """The operation is one of those an accumulator folds with."""
+    if op not in allowed:
+        names = ", ".join(item.value for item in allowed)
+        raise VerifyException(
+            f"{op} is not supported in '{instruction.name}', expected one of {names}"
+        )
+
+
+def check_given_once(
+    instruction: ComputeInstruction, name: str, immediate: ImmediateAttr | None
+) -> None:
+    """An operand or an immediate, not both and not neither."""
+    if (name in instruction.data_values()) == (immediate is not None):
+        raise VerifyException(
+            f"takes exactly one of {name} and {_immediate_name(name)}"
+        )
+
+
+def _immediate_name(name: str) -> str:
+    return f"imm{name[-1]}" if name[-1].isdigit() else f"{name}_imm"
+
+
+def check_not_both_psum(instruction: ComputeInstruction, *names: str) -> None:
+    """One PSUM read port serves the vector engine."""
+    data = instruction.data()
+    if all(name in data and data[name].space is Space.PSUM for name in names):
+        raise VerifyException(
+            f"both inputs cannot be PSUM ({' and '.join(names)}); copy one to SBUF "
+            "with tensor_copy first"
+        )
+
+
+def check_row(instruction: ComputeInstruction, name: str) -> None:
+    """A row result is fp32, one element per partition."""
+    operand = instruction.data().get(name)
+    if operand is None:
+        return
+    instruction.check_per_partition_scalar(name)
+    if operand.dtype is not DType.FLOAT32:
+        raise VerifyException(
+            f"Unsupported dtype '{operand.dtype.nki_name}' of '{name}' in "
+            f"'{instruction.name}', expected one of the following dtypes: float32"
+        )
+
+
+class TensorTensorScan(BoxMasked):
+    """
+    `r = (data0[i] op0 r) op1 data1[i]`, written to `dst[i]` at every i, fp32 inside.
+
+    i runs along the free dimensions; r starts as `initial`. A reverse flag swaps the
+    sides of its operation.
+    """
+
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("data0", "data1", "initial")
+    HEADER: ClassVar = ("op0", "op1")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    dst = operand_def(TensorType)
+    data0 = operand_def(TensorType)
+    data1 = operand_def(TensorType)
+    initial = opt_operand_def(TensorType)
+    op0 = prop_def(AluOpAttr)
+    op1 = prop_def(AluOpAttr)
+    initial_imm = opt_prop_def(ImmediateAttr)
+    reverse0 = opt_prop_def(UnitAttr)
+    reverse1 = opt_prop_def(UnitAttr)
+
+    @gate("arithmetic only", "nki.md 1.1 tensor_tensor_scan")
+    def arithmetic(self) -> None:
+        """The state is fp32."""
+        check_arithmetic(self, self.op0.data, self.op1.data)
+
+    @gate("initial imm or [P,1]", "nki.md 1.1 tensor_tensor_scan")
+    def initial_given(self) -> None:
+        """The state before the first element."""
+        check_given_once(self, "initial", self.initial_imm)
+        self.check_per_partition_scalar("initial")
+
+    @gate("both inputs cannot be PSUM", "nki.md 1.1 tensor_tensor_scan")
+    def one_psum_input(self) -> None:
+        """One PSUM read port serves the vector engine."""
+        check_not_both_psum(self, "data0", "data1")
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """Both inputs have the output's elements."""
+        self.check_elementwise("data0", "data1")
+
+
+class TensorScalarCumulative(BoxMasked):
+    """
+    `r = (src[i] op0 scalar0) op1 r`, written to `dst[i]` at every i, fp32 inside.
+
+    r starts as op1's identity, or as `initial`; `accumulator` receives its last value.
+    """
+
+    OUTS: ClassVar = ("dst", "accumulator")
+    INS: ClassVar = ("src", "scalar0", "initial")
+    HEADER: ClassVar = ("op0", "op1")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    dst = operand_def(TensorType)
+    accumulator = opt_operand_def(TensorType)
+    src = operand_def(TensorType)
+    scalar0 = opt_operand_def(TensorType)
+    initial = opt_operand_def(TensorType)
+    op0 = prop_def(AluOpAttr)
+    op1 = prop_def(AluOpAttr)
+    imm0 = opt_prop_def(ImmediateAttr)
+    reverse0 = opt_prop_def(UnitAttr)
+    initial_imm = opt_prop_def(ImmediateAttr)
+
+    @gate("op1 in add/sub/mult/max/min", "nki.md 1.1 tensor_scalar_cumulative")
+    def cumulative_ops(self) -> None:
+        """The operations with an identity; op0 is arithmetic."""
+        check_reduce_op(self, self.op1.data, ROW_REDUCE_OPS)
+        check_arithmetic(self, self.op0.data)
+
+    @gate("reduce_cmd {reset_reduce, reduce, load_reduce}", "penguin.md 7")
+    def scalars_given(self) -> None:
+        """One scalar, and at most one initial value."""
+        check_given_once(self, "scalar0", self.imm0)
+        self.check_per_partition_scalar("scalar0")
+        if "initial" in self.data_values() and self.initial_imm is not None:
+            raise VerifyException("takes at most one of initial and initial_imm")
+
+    @gate("... expected one of the following dtypes: ...", "penguin.md 5")
+    def row_dtypes(self) -> None:
+        """The state is fp32."""
+        check_row(self, "accumulator")
+        check_row(self, "initial")
+
+    @gate("no 32-bit ints", "nki.md 1.1 tensor_scalar_cumulative")
+    def narrow_integers(self) -> None:
+        """fp32 holds no 32-bit integer."""
+        data = self.data()
+        for name in ("src", "dst"):
+            if data[name].dtype in (DType.INT32, DType.UINT32):
+                raise VerifyException(
+                    f"Unsupported dtype '{data[name].dtype.nki_name}' of '{name}' in "
+                    f"'{self.name}', which computes in float32; use 16-bit integers "
+                    "or a floating-point type"
+                )
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """The input has the output's elements."""
+        self.check_elementwise("src")
+
+
+class ScalarTensorTensor(ComputeInstruction):
+    """`dst = (src op0 scalar0) op1 other`, element by element, fp32 inside."""
+
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src", "other", "scalar0")
+    HEADER: ClassVar = ("op0", "op1")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    other = operand_def(TensorType)
+    scalar0 = opt_operand_def(TensorType)
+    op0 = prop_def(AluOpAttr)
+    op1 = prop_def(AluOpAttr)
+    imm0 = opt_prop_def(ImmediateAttr)
+    reverse0 = opt_prop_def(UnitAttr)
+    reverse1 = opt_prop_def(UnitAttr)
+
+    @gate("arithmetic only", "nki.md 1.1 scalar_tensor_tensor")
+    def arithmetic(self) -> None:
+        """Both stages compute in fp32."""
+        check_arithmetic(self, self.op0.data, self.op1.data)
+
+    @gate("operand0 imm or [P,1]", "nki.md 1.1 scalar_tensor_tensor")
+    def scalar_given(self) -> None:
+        """One scalar."""
+        check_given_once(self, "scalar0", self.imm0)
+        self.check_per_partition_scalar("scalar0")
+
+    @gate("both inputs cannot be PSUM", "nki.md 1.1 scalar_tensor_tensor")
+    def one_psum_input(self) -> None:
+        """One PSUM read port serves the vector engine."""
+        check_not_both_psum(self, "src", "other")
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """Both inputs have the output's elements."""
+        self.check_elementwise("src", "other")
+
+
+class TensorScalarReduce(BoxMasked):
+    """`dst = src op0 scalar0`, and `reduce_res` its fold over all free dimensions."""
+
+    OUTS: ClassVar = ("dst", "reduce_res")
+    INS: ClassVar = ("src", "scalar0")
+    HEADER: ClassVar = ("op0", "reduce_op")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    dst = operand_def(TensorType)
+    reduce_res = operand_def(TensorType)
+    src = operand_def(TensorType)
+    scalar0 = opt_operand_def(TensorType)
+    op0 = prop_def(AluOpAttr)
+    reduce_op = prop_def(AluOpAttr)
+    imm0 = opt_prop_def(ImmediateAttr)
+    reverse0 = opt_prop_def(UnitAttr)
+
+    @gate("reduce_op {add, subtract, multiply, max, min}", "penguin.md 7")
+    def reduce_ops(self) -> None:
+        """op0 is arithmetic, reduce_op one an accumulator folds with."""
+        check_arithmetic(self, self.op0.data)
+        check_reduce_op(self, self.reduce_op.data, ROW_REDUCE_OPS)
+
+    @gate("operand0 imm or [P,1]", "nki.md 1.1 tensor_scalar_reduce")
+    def scalar_given(self) -> None:
+        """One scalar."""
+        check_given_once(self, "scalar0", self.imm0)
+        self.check_per_partition_scalar("scalar0")
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """The input has the output's elements, the fold one per partition."""
+        self.check_elementwise("src")
+        check_row(self, "reduce_res")
+
+
+class ActivationReduce(BoxMasked, Activation):
+    """`dst = func(src * scale + bias)`, and `reduce_res` the sum over its rows."""
+
+    OUTS: ClassVar = ("dst", "reduce_res")
+    INS: ClassVar = ("src", "bias", "scale")
+    HEADER: ClassVar = ("func",)
+
+    dst = operand_def(TensorType)
+    reduce_res = operand_def(TensorType)
+    src = operand_def(TensorType)
+    bias = opt_operand_def(TensorType)
+    scale = opt_operand_def(TensorType)
+    func = prop_def(ActivationFunctionAttr)
+    reduce_op = prop_def(AluOpAttr, default_value=AluOpAttr(AluOp.ADD))
+
+    @gate("reduce_op add only", "nki.md 1.1 activation")
+    def activation_reduce_op(self) -> None:
+        """The scalar engine's accumulator adds."""
+        arch = target_of(self)
+        where = "" if arch is None else f" on {arch.name}"
+        if self.reduce_op.data is not AluOp.ADD:
+            raise VerifyException(
+                f"reduce_op {self.reduce_op.data} is not supported in "
+                f"'{self.name}'{where}, expected add"
+            )
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def reduce_shape(self) -> None:
+        """One fp32 sum per partition."""
+        check_row(self, "reduce_res")

@@ -1,0 +1,115 @@
+"""Compute instructions that work on whole rows or blocks, by their names in penguin."""
+
+from xdsl.irdl import irdl_op_definition
+
+from xdsl_neuron.dialects.instructions import (
+    pool,
+    scan,
+    search,
+    statistics,
+)
+
+
+@irdl_op_definition
+class TensorTensorScanOp(scan.TensorTensorScan):
+    """`nisa.tensor_tensor_scan`."""
+
+    name = "penguin.tensor_tensor_scan"
+
+
+@irdl_op_definition
+class TensorScalarCacheCumulativeOp(scan.TensorScalarCumulative):
+    """`nisa.tensor_scalar_cumulative`."""
+
+    name = "penguin.tensor_scalar_cache_cumulative"
+
+
+@irdl_op_definition
+class ScalarTensorTensorOp(scan.ScalarTensorTensor):
+    """`nisa.scalar_tensor_tensor`."""
+
+    name = "penguin.scalar_tensor_tensor"
+
+
+@irdl_op_definition
+class TensorScalarCacheReduceOp(scan.TensorScalarReduce):
+    """`nisa.tensor_scalar_reduce`."""
+
+    name = "penguin.tensor_scalar_cache_reduce"
+
+
+@irdl_op_definition
+class ActivationAccumulationOp(scan.ActivationReduce):
+    """`nisa.activation_reduce`."""
+
+    name = "penguin.activation_accumulation"
+
+
+@irdl_op_definition
+class PartitionReduceOp(pool.PartitionReduce):
+    """`nisa.tensor_partition_reduce`."""
+
+    name = "penguin.partition_reduce"
+
+
+@irdl_op_definition
+class PoolOp(pool.Pool):
+    """A fold of windows."""
+
+    name = "penguin.pool"
+
+
+@irdl_op_definition
+class SundaMax8Op(search.Max8):
+    """`nisa.max8`."""
+
+    name = "penguin.sunda_max8"
+
+
+@irdl_op_definition
+class SundaMaxIndex8Op(search.FindIndex8):
+    """`nisa.nc_find_index8`."""
+
+    name = "penguin.sunda_max_index8"
+
+
+@irdl_op_definition
+class SundaMatchReplace8Op(search.MatchReplace8):
+    """`nisa.nc_match_replace8`."""
+
+    name = "penguin.sunda_match_replace8"
+
+
+@irdl_op_definition
+class MaxIndexAndMatchReplaceOp(search.MatchReplaceIndices8):
+    """`nisa.nc_match_replace8` with `dst_idx`."""
+
+    name = "penguin.max_index_and_match_replace"
+
+
+@irdl_op_definition
+class SundaBNStatsOp(statistics.BNStats):
+    """`nisa.bn_stats`."""
+
+    name = "penguin.sunda_bn_stats"
+
+
+@irdl_op_definition
+class SundaBNAggrOp(statistics.BNStatsAggregate):
+    """`nisa.bn_aggr`."""
+
+    name = "penguin.sunda_bn_aggr"
+
+
+@irdl_op_definition
+class BNGradientsOp(statistics.BNGradients):
+    """Sums for the gradients of batch normalisation."""
+
+    name = "penguin.bn_gradients"
+
+
+@irdl_op_definition
+class BNBackpropOp(statistics.BNBackprop):
+    """The gradient of batch normalisation."""
+
+    name = "penguin.bn_backprop"
