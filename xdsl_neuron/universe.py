@@ -7,6 +7,7 @@ fail while a tool that merely looks for plug-ins starts up.
 
 from xdsl.ir import Dialect
 from xdsl.universe import Universe
+from xdsl.utils.frontend import Frontend
 from xdsl.utils.target import Target
 
 from xdsl_neuron.passes import get_all_passes
@@ -42,6 +43,18 @@ def get_neuron_run() -> type[Target]:
     return NeuronRunTarget
 
 
+def get_bir_json_target() -> type[Target]:
+    from xdsl_neuron.dialects.bir.json.target import BirJsonTarget
+
+    return BirJsonTarget
+
+
+def get_bir_json_frontend() -> type[Frontend]:
+    from xdsl_neuron.dialects.bir.json.target import BirJsonFrontend
+
+    return BirJsonFrontend
+
+
 UNIVERSE = Universe(
     all_dialects={
         "neuron": get_neuron,
@@ -50,5 +63,6 @@ UNIVERSE = Universe(
         "dma": get_dma,
     },
     all_passes=get_all_passes(),
-    all_targets={"neuron-run": get_neuron_run},
+    all_targets={"neuron-run": get_neuron_run, "bir-json": get_bir_json_target},
+    all_frontends={"bir-json": get_bir_json_frontend},
 )

@@ -6,6 +6,7 @@ import pytest
 from machines import STREAMED, Array, kernel, parsed, random, run
 from machines import program as prepared
 
+from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.machine import MachineError, prepare
 from xdsl_neuron.numerics.casts import cast
@@ -376,5 +377,5 @@ def test_writing_an_input_is_refused() -> None:
         "o",
         "<4x4xf32, hbm>",
     )
-    with pytest.raises(MachineError, match="writes input 'a', which is not mutable"):
+    with pytest.raises(DiagnosticError, match="Cannot update immutable parameter `a`"):
         prepared(text)

@@ -397,9 +397,9 @@ def both_indirect(x: Any) -> None:
         ),
         wrong(lambda x: list(x), NKIError, "a tensor cannot be iterated over"),
         wrong(
-            lambda x: x.ap([[1, 1]], scalar_offset=1),
-            NKINotImplementedError,
-            "register offsets are not supported",
+            lambda x: x.ap([[1, 1]], scalar_offset=1.5),
+            NKITypeError,
+            "`scalar_offset` must be int or scalar",
         ),
         wrong(
             lambda x: nisa.dma_compute(x, [x, x], nl.multiply),

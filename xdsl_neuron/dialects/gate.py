@@ -51,3 +51,9 @@ def gates_of(operation: type[Operation]) -> tuple[Gate, ...]:
             elif name in found:
                 del found[name]
     return tuple(found.values())
+
+
+def check_gates(operation: Operation) -> None:
+    """Checks every gate of an operation's class, in order; `VerifyException`."""
+    for found in gates_of(type(operation)):
+        getattr(operation, found.name)()

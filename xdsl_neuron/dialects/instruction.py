@@ -38,11 +38,12 @@ from xdsl_neuron.dialects.neuron import (
     EdgesAttr,
     PredicatesAttr,
     TargetAttr,
+    TensorKindAttr,
     TensorType,
     whole,
 )
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import Space
+from xdsl_neuron.isa import Space, TensorKind
 from xdsl_neuron.mask import clip
 
 MAX_DIMS = 1 + Arch.max_free_dims
@@ -125,6 +126,8 @@ class Instruction(IRDLOperation):
 
     OUTS: ClassVar[tuple[str, ...]] = ()
     INS: ClassVar[tuple[str, ...]] = ()
+    WHOLE: ClassVar[tuple[str, ...]] = ()
+    """Operands that are reached as a whole: a mask clips their partitions at most."""
     RESULTS: ClassVar[tuple[Attribute, ...]] = ()
     """Types of the results; most instructions write tensors and have none."""
     HEADER: ClassVar[tuple[str, ...]] = ()
@@ -208,9 +211,9 @@ class Instruction(IRDLOperation):
         sizes, _ = self.segments()
         values = iter(self._operands)
         return {
-            name: next(values)
-            for name, size in zip(self.layout().names, sizes, strict=True)
-            if size
+            name: value
+            for name, size in zip(self.layout().names, sizes, strict=False)
+            if size and (value := next(values, None)) is not None
         }
 
     def loop_indices(self) -> Sequence[SSAValue]:
@@ -375,16 +378,14 @@ class Instruction(IRDLOperation):
 
     @gate("Cannot update immutable parameter `...`", "penguin.md 5")
     def written_is_mutable(self) -> None:
-        """Constants are not written."""
+        """Constants and inputs that are not mutable are not written."""
         values = self.data_values()
         for name in self.OUTS:
             value = values.get(name)
-            owner = None if value is None else value.owner
-            if isinstance(owner, Operation) and "contents" in owner.properties:
-                assert value is not None
+            if value is not None and (reason := _read_only(value)):
                 raise VerifyException(
                     f"Cannot update immutable parameter `{value.name_hint or name}`, "
-                    "it is a constant"
+                    f"{reason}"
                 )
 
     def indexed_dim(self, name: str) -> int | None:
@@ -467,6 +468,25 @@ class Instruction(IRDLOperation):
         from xdsl_neuron.dialects.instruction_text import print_instruction
 
         print_instruction(self, printer)
+
+
+def _read_only(value: SSAValue) -> str | None:
+    """Why a tensor may not be written, None where it may."""
+    owner = value.owner
+    if isinstance(owner, Operation):
+        properties = owner.properties
+        if "contents" in properties:
+            return "it is a constant"
+        kind = properties.get("kind")
+        if isinstance(kind, TensorKindAttr) and "mutable" not in properties:
+            if kind.data is TensorKind.INPUT:
+                return "it is an input that is not marked mutable"
+        return None
+    mutable = getattr(owner.parent_op(), "mutable_positions", None)
+    if isinstance(value, BlockArgument) and mutable is not None:
+        if value.index not in mutable:
+            return "it is an argument that is not marked inout"
+    return None
 
 
 @cache

@@ -1,6 +1,6 @@
 """Reading and writing the text form of instructions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from io import StringIO
 from typing import Any, TypeVar, cast
@@ -214,6 +214,20 @@ class _Names(Printer):
         return "%" + name
 
 
+def _index_name(names: Sequence[str]) -> Callable[[int], str]:
+    """Names loop indices; an index without its operand (invalid IR) shows as such."""
+
+    def name(position: int) -> str:
+        return names[position] if position < len(names) else f"<d{position}>"
+
+    return name
+
+
+def value_text(printer: Printer, value: SSAValue) -> str:
+    """`%name` as the printer writes it."""
+    return _Names.of(printer, value)
+
+
 def print_instruction(operation: Instruction, printer: Printer) -> None:
     """Writes an instruction behind its operation name."""
     layout = operation.layout()
@@ -225,12 +239,13 @@ def print_instruction(operation: Instruction, printer: Printer) -> None:
     pieces.extend(
         f" {_render_field(properties[field], printer, ())}"
         for field in operation.HEADER
+        if field in properties
     )
     values = operation.data_values()
     indices = [_Names.of(printer, value) for value in operation.loop_indices()]
     pieces.append(_operands_text(operation, layout, values, printer, indices))
     if operation.predicates is not None:
-        clause = operation.predicates.render_clause(indices.__getitem__)
+        clause = operation.predicates.render_clause(_index_name(indices))
         pieces.append(f" where {clause}")
     pieces.append(_fields_text(operation, layout, printer, indices))
     printer.print_string("".join(pieces))
@@ -269,14 +284,14 @@ def _operands_text(
         text = _Names.of(printer, value)
         access = accesses.get(name)
         if access is not None:
-            text += render_access(access, indices.__getitem__)
+            text += render_access(access, _index_name(indices))
         if name in layout.optional:
             named.append(f"{name} = {text}")
         else:
             (outs if position < layout.outs else ins).append(text)
     right = ", ".join(ins + named) if ins else ", ".join(named)
     if not outs:
-        return " " + right
+        return " " + right if right else ""
     if ins:
         return f" {', '.join(outs)} <- {right}"
     return " " + ", ".join(outs + named)
@@ -314,7 +329,7 @@ def _render_field(value: Attribute, printer: Printer, indices: Sequence[str]) ->
     if isinstance(value, EdgesAttr):
         return f"[{value.render()}]"
     if isinstance(value, TextAttribute):
-        return value.render(indices.__getitem__)
+        return value.render(_index_name(indices))
     if isinstance(value, IntegerAttr):
         return str(value.value.data)
     if isinstance(value, StringAttr):

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     IndexType,
     IntegerAttr,
+    LocationAttr,
     StringAttr,
     SymbolNameConstraint,
     i64,
@@ -134,6 +135,7 @@ class Function(IRDLOperation):
         name = parser.parse_symbol_name()
         names: list[StringAttr] = []
         mutable: list[int] = []
+        locations: list[LocationAttr | None] = []
 
         def argument() -> Parser.Argument:
             name = parser.parse_optional_str_literal() or parser.parse_identifier()
@@ -144,7 +146,9 @@ class Function(IRDLOperation):
             elif name != MUTABLE:
                 parser.parse_punctuation("=")
             names.append(StringAttr(name))
-            return parser.parse_argument()
+            found = parser.parse_argument()
+            locations.append(parser.parse_optional_location())
+            return found
 
         arguments = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, argument, " in function arguments"
@@ -153,6 +157,9 @@ class Function(IRDLOperation):
         region = parser.parse_region(arguments)
         if not region.blocks:
             region.add_block(Block())
+        for value, location in zip(region.block.args, locations, strict=False):
+            if location is not None:
+                value.location = location
         return cls.create(
             properties={
                 "sym_name": name,

@@ -7,25 +7,32 @@ one implementation at all levels.
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_neuron.dialects import bir, structure
 from xdsl_neuron.dialects.dma import BlockOp
 from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions import control as loops
 from xdsl_neuron.dialects.neuron import Contents, TensorType
 from xdsl_neuron.isa import Space, TensorKind
 from xdsl_neuron.machine import (
+    control,
     descriptors,
     elementwise,
+    exponential,
     gather,
+    index,
     indirect,
     matrix,
     pool,
+    random,
     reduction,
+    registers,
     scan,
     search,
+    selection,
     statistics,
     transfer,
     transposes,
@@ -40,6 +47,7 @@ from xdsl_neuron.machine.options import MachineOptions
 from xdsl_neuron.machine.site import Emitter, Scope
 
 Handler = Callable[[Scope, Any], Emitter]
+LoopT = TypeVar("LoopT", loops.DynamicFor, loops.DoWhile)
 
 _HANDLERS: Final[dict[type, Handler]] = {
     **elementwise.HANDLERS,
@@ -50,6 +58,11 @@ _HANDLERS: Final[dict[type, Handler]] = {
     **reduction.HANDLERS,
     **transposes.HANDLERS,
     **gather.HANDLERS,
+    **random.HANDLERS,
+    **registers.HANDLERS,
+    **index.HANDLERS,
+    **exponential.HANDLERS,
+    **selection.HANDLERS,
     **statistics.HANDLERS,
     **search.HANDLERS,
     **pool.HANDLERS,
@@ -179,11 +192,15 @@ class Analysis:
                 return self._constant(op, op.result, op.contents.data)
             case structure.For():
                 return self._loop(op, times)
+            case loops.DynamicFor():
+                return control.dynamic_for(*self._run_time_loop(op, times))
+            case loops.DoWhile():
+                return control.do_while(*self._run_time_loop(op, times))
             case bir.LocationOp():
                 return self._location(op, pooled)
             case bir.DMATriggerOp():
                 return self._trigger(op, times)
-            case structure.Return() | BlockOp():
+            case structure.Return() | loops.ContinueIf() | BlockOp():
                 return None
             case _:
                 raise MachineError(op, "has no meaning in the machine")
@@ -234,6 +251,16 @@ class Analysis:
                 run_nodes(body, build)
 
         return emit
+
+    def _run_time_loop(
+        self, op: LoopT, times: int
+    ) -> tuple[Scope, LoopT, control.Body, control.Run, int]:
+        """What a run-time loop is made of; its trips are counted while running."""
+
+        def body(block: Block) -> list[Node]:
+            return self._block(block, times)
+
+        return self._scope, op, body, run_nodes, self._options.max_iterations
 
     def _count_iterations(self, op: Operation, trips: int) -> None:
         self._iterations += trips

@@ -91,6 +91,8 @@ class Build:
         """Arrays of outputs by slot, where they are known while building."""
         self.fired: dict[int, int] = {}
         """How often each DMA trigger has fired."""
+        self.iterations = 0
+        """Iterations of run-time loops so far."""
         self._bound: list[int] = []
         """Slots of the caller's tensors and of constants."""
         self._poison = poison

@@ -54,6 +54,7 @@ class Call(Site):
 
     `outs` and `ins` are `Tensor`s, `Column`s of the rank of the first input, and
     constants; an absent operand is None. A column that is read is fp32 for the kernel.
+    `keeps` names outputs of which the kernel leaves elements as they are.
     """
 
     ONE_SHAPE: ClassVar = True
@@ -65,8 +66,10 @@ class Call(Site):
         kernel: Kernel,
         outs: Sequence[object],
         ins: Sequence[object],
+        keeps: Sequence[str] = (),
     ) -> None:
         super().__init__(scope, instruction)
+        self._keeps = keeps
         self._arguments = (*outs, *ins)
         self._outs = len(outs)
         self._kernel = self._widening(kernel)
@@ -114,6 +117,8 @@ class Call(Site):
                 offset, nums, shape, strides = column_place(
                     build, self, argument.name, box, rank
                 )
+            if argument.name in self._keeps:
+                build.reads(side, offset, nums, side.strides)
             touch = build.writes if position < self._outs else build.reads
             touch(side, offset, nums, side.strides)
             views[position] = build.view(side.slot, side.numpy, offset, shape, strides)

@@ -28,7 +28,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_neuron.dialects import structure
 from xdsl_neuron.dialects.bir import Bir
 from xdsl_neuron.dialects.instruction import Instruction
-from xdsl_neuron.dialects.instructions.gather import TensorLoad
+from xdsl_neuron.dialects.instructions import control
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dialects.penguin import Penguin
 from xdsl_neuron.isa import Space
@@ -134,10 +134,33 @@ class NeuronFunctions(InterpreterFunctions):
             interpreter.run_ssacfg_region(op.body, (index,), op.name)
         return OpImplResult((), None)
 
-    def give_back(
-        self, interpreter: Interpreter, op: structure.Return, args: PythonValues
+    def dynamic_loop(
+        self, interpreter: Interpreter, op: control.DynamicFor, args: PythonValues
     ) -> OpImplResult:
-        """Leave the function with its outputs."""
+        """The body for each value below the bound the register gives."""
+        upper = op.upper.data.evaluate([index.value.data for index in args])
+        step = op.step.value.data
+        for value in range(op.lower.value.data, upper, step):
+            index = scalar_attr(value, IndexType(), interpreter.index_bitwidth)
+            interpreter.run_ssacfg_region(op.body, (index,), op.name)
+        return OpImplResult((), None)
+
+    def do_while(
+        self, interpreter: Interpreter, op: control.DoWhile, args: PythonValues
+    ) -> OpImplResult:
+        """The body until its register is zero."""
+        while True:
+            (more,) = interpreter.run_ssacfg_region(op.body, (), op.name)
+            if not more.value.data:
+                return OpImplResult((), None)
+
+    def give_back(
+        self,
+        interpreter: Interpreter,
+        op: structure.Return | control.ContinueIf,
+        args: PythonValues,
+    ) -> OpImplResult:
+        """Leave the function with its outputs, or a body with its condition."""
         return OpImplResult((), ReturnedValues(args))
 
     def instruction(
@@ -147,7 +170,7 @@ class NeuronFunctions(InterpreterFunctions):
         prepared = self._prepared.get(op)
         if prepared is None:
             prepared = self._prepared[op] = _prepare(op)
-        depth = len(prepared.indices) + isinstance(op, TensorLoad)
+        depth = len(prepared.indices) + len(op.results)
         build = Build(prepared.slots, depth, self._poison)
         given = dict(zip(op.operands, args, strict=True))
         for slot, value in enumerate(prepared.tensors):
@@ -160,7 +183,7 @@ class NeuronFunctions(InterpreterFunctions):
         with np.errstate(all="ignore"):
             prepared.emit(build)
         self._execute(build)
-        if not isinstance(op, TensorLoad):
+        if not op.results:
             return OpImplResult((), None)
         loaded = build.values[-1]
         return OpImplResult(
@@ -184,6 +207,9 @@ def _implementation(operation: type[Operation]) -> Impl | None:
         (structure.Alloc, NeuronFunctions.allocate),
         (structure.Constant, NeuronFunctions.constant),
         (structure.For, NeuronFunctions.loop),
+        (control.DynamicFor, NeuronFunctions.dynamic_loop),
+        (control.DoWhile, NeuronFunctions.do_while),
+        (control.ContinueIf, NeuronFunctions.give_back),
         (structure.Return, NeuronFunctions.give_back),
     ):
         if issubclass(operation, base):

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import ClassVar, TypeAlias
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from xdsl_neuron.dialects.instruction import Instruction, Operand
 from xdsl_neuron.machine.build import Build
@@ -48,15 +48,18 @@ class Scope:
 
     def index_depths(self, instruction: Instruction) -> Sequence[int]:
         """The depth of the loop of each index operand."""
-        found: list[int] = []
-        for value in instruction.loop_indices():
-            depth = self.depths.get(value)
-            if depth is None:
-                raise MachineError(
-                    instruction, "uses an index that is no loop index and no register"
-                )
-            found.append(depth)
-        return found
+        return [
+            self.depth_of(instruction, value) for value in instruction.loop_indices()
+        ]
+
+    def depth_of(self, user: Operation, value: SSAValue) -> int:
+        """The depth of a loop index or register that an operation uses."""
+        depth = self.depths.get(value)
+        if depth is None:
+            raise MachineError(
+                user, "uses an index that is no loop index and no register"
+            )
+        return depth
 
 
 class Site(ABC):

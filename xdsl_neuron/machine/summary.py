@@ -13,6 +13,7 @@ from xdsl_neuron.dialects import bir, structure
 from xdsl_neuron.dialects.dma import BlockOp, Descriptor
 from xdsl_neuron.dialects.instruction import Instruction, Operand, index_range
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.control import DoWhile, DynamicFor
 from xdsl_neuron.dialects.instructions.dma import DmaInstruction
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.isa import Engine, Space, TensorKind
@@ -104,6 +105,9 @@ class _Walk:
         match op:
             case structure.For():
                 return self.block(op.body.block, times * len(op.static_range()))
+            case DynamicFor() | DoWhile():
+                # The trips are in a register: one counts.
+                return self.block(op.body.block, times)
             case bir.DMATriggerOp():
                 self._trigger(op, times)
             case DmaInstruction():

@@ -22,9 +22,13 @@ PERSONALITY = Personality("nki", "trn3", NkiTensor, rolled=False)
 jit = make_jit(PERSONALITY)
 
 
-def trace(kernel: Any) -> Callable[..., ModuleOp]:
-    """`trace(kernel)(*specs)`: the verified `penguin` module of a kernel."""
-    return as_kernel(kernel, PERSONALITY).trace
+def trace(kernel: Any, **options: Any) -> Callable[..., ModuleOp]:
+    """
+    `trace(kernel)(*specs)`: the verified `penguin` module of a kernel.
+
+    `enable_const_rewrite=True` leaves constants to the pass `penguin-const-rewrite`.
+    """
+    return as_kernel(kernel, PERSONALITY).with_options(**options).trace
 
 
 def simulate(kernel: Any, **options: Any) -> Kernel:

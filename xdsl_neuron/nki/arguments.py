@@ -1,8 +1,9 @@
 """Turning what kernels pass into what the builders take."""
 
 from collections.abc import Sequence
-from typing import Any, TypeGuard
+from typing import Any, Final, TypeGuard
 
+from xdsl_neuron.tracer.dma import validate_dma_qos
 from xdsl_neuron.tracer.errors import NKITypeError
 from xdsl_neuron.tracer.index import Mask, is_integer
 from xdsl_neuron.tracer.tiles import Number
@@ -93,11 +94,13 @@ HIDDEN = ("deps", "dma_qos", "mode", "name", "schedule")
 """Keyword arguments that every instruction of the functional generation takes."""
 
 
-def hidden_options(api: str, given: dict[str, Any]) -> dict[str, Any]:
+def hidden_options(
+    api: str, given: dict[str, Any], kept: Sequence[str] = ("name", "deps")
+) -> dict[str, Any]:
     """
     The undocumented keyword arguments of the functional generation (nki.md 1).
 
-    `name` and `deps` reach the instruction; the scheduling hints have no effect.
+    `kept` ones reach the instruction; the scheduling hints have no effect.
     """
     for key in given:
         if key not in HIDDEN:
@@ -105,7 +108,38 @@ def hidden_options(api: str, given: dict[str, Any]) -> dict[str, Any]:
                 f"{api}() got an unexpected keyword argument '{key}'; beside its own "
                 f"it accepts {', '.join(HIDDEN)}"
             )
-    return {key: given[key] for key in ("name", "deps") if given.get(key)}
+    return {key: given[key] for key in kept if given.get(key) is not None}
+
+
+DMA_OPTIONS: Final = ("name", "deps", "dma_qos")
+"""Those of the hidden ones that a DMA carries."""
+
+
+def dma_options(api: str, given: dict[str, Any]) -> dict[str, Any]:
+    """`hidden_options` of a DMA, which has a quality-of-service request."""
+    found = hidden_options(api, given, DMA_OPTIONS)
+    if "dma_qos" in found:
+        found["dma_qos"] = validate_dma_qos(found["dma_qos"]).data
+    return found
+
+
+def as_integers(value: Any, what: str) -> list[int]:
+    """A sequence of integers known while tracing."""
+    if not is_sequence(value) and not hasattr(value, "tolist"):
+        raise NKITypeError(f"`{what}` must be a list of int, got {_described(value)}")
+    for item in value:
+        if not is_integer(item):
+            raise NKITypeError(
+                f"`{what}` must be a list of int, got {_described(item)} in it"
+            )
+    return [int(item) for item in value]
+
+
+def as_integer(value: Any, what: str) -> int:
+    """An integer known while tracing."""
+    if not is_integer(value):
+        raise NKITypeError(f"`{what}` must be int, got {_described(value)}")
+    return int(value)
 
 
 def _described(value: object) -> str:

@@ -7,6 +7,7 @@ run; inside another kernel it is simply part of that one.
 
 import os
 from collections.abc import Callable
+from dataclasses import fields, replace
 from functools import update_wrapper
 from typing import Any, Final
 
@@ -19,6 +20,8 @@ from xdsl_neuron.nki.run import Runner
 from xdsl_neuron.nki.specialise import Personality, Traced, trace_kernel
 from xdsl_neuron.tracer.context import current_or_none
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
+from xdsl_neuron.tracer.options import TraceOptions
+from xdsl_neuron.tracer.tiles import NO_OPTIONS
 from xdsl_neuron.verification import verify
 
 TARGET_VARIABLE: Final = "NEURON_PLATFORM_TARGET_OVERRIDE"
@@ -42,11 +45,13 @@ class Kernel:
         personality: Personality,
         platform_target: str | None = None,
         grid: tuple[GridDim, ...] = (),
+        options: TraceOptions = NO_OPTIONS,
     ) -> None:
         self.function = function
         self.personality = personality
         self.platform_target = platform_target
         self.grid = grid
+        self.options = options
         self._binder = Binder(function)
         self._runners: dict[object, Runner] = {}
         update_wrapper(self, function)
@@ -94,7 +99,20 @@ class Kernel:
         return module
 
     def _trace(self, binding: Binding, arch: Arch) -> Traced:
-        return trace_kernel(self.function, binding, self.personality, arch, self.grid)
+        return trace_kernel(
+            self.function, binding, self.personality, arch, self.grid, self.options
+        )
+
+    def with_options(self, **options: Any) -> "Kernel":
+        """The same kernel traced otherwise; options that are unknown have no effect."""
+        known = {
+            f.name: options[f.name] for f in fields(TraceOptions) if f.name in options
+        }
+        if not known:
+            return self
+        found = Kernel(self.function, self.personality, self.platform_target, self.grid)
+        found.options = replace(self.options, **known)
+        return found
 
     def __repr__(self) -> str:
         grid = (

@@ -22,6 +22,8 @@ from xdsl_neuron.tracer.context import tracing
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, SymbolicValueError
 from xdsl_neuron.tracer.frames import location_attribute
 from xdsl_neuron.tracer.index import Expr
+from xdsl_neuron.tracer.options import TraceOptions
+from xdsl_neuron.tracer.tiles import NO_OPTIONS
 from xdsl_neuron.tracer.views import Buffer, View
 
 
@@ -71,6 +73,7 @@ def trace_kernel(
     personality: Personality,
     arch: Arch,
     grid: tuple[GridDim, ...],
+    options: TraceOptions = NO_OPTIONS,
 ) -> Traced:
     """
     The module of a kernel; its instructions have passed their gates on insertion.
@@ -80,11 +83,11 @@ def trace_kernel(
     """
     if personality.rolled:
         try:
-            return _trace(function, binding, personality, arch, grid, True)
+            return _trace(function, binding, personality, arch, grid, True, options)
         except SymbolicValueError as error:
             if not error.program_id:
                 raise
-    return _trace(function, binding, personality, arch, grid, False)
+    return _trace(function, binding, personality, arch, grid, False, options)
 
 
 def _trace(
@@ -94,10 +97,17 @@ def _trace(
     arch: Arch,
     grid: tuple[GridDim, ...],
     rolled: bool,
+    options: TraceOptions,
 ) -> Traced:
     arguments = _arguments(binding)
     trace = KernelTrace(
-        function.__name__, arguments, arch, personality.rolled, personality.view, grid
+        function.__name__,
+        arguments,
+        arch,
+        personality.rolled,
+        personality.view,
+        grid,
+        options,
     )
     where = _definition(function)
     trace.function.location = where

@@ -6,7 +6,8 @@ from typing import Any, NoReturn, Self
 
 from xdsl_neuron.nki.dtype import NAMED, LanguageDtype, as_dtype
 from xdsl_neuron.nki.enums import REGION_OF, MemoryRegion
-from xdsl_neuron.tracer.errors import NKINotImplementedError, NKISyntaxError
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.index import as_expr
 from xdsl_neuron.tracer.slicing import subscript
 from xdsl_neuron.tracer.views import View
@@ -72,12 +73,16 @@ class NkiTensor(LanguageTensor):
         dtype: Any = None,
     ) -> Self:
         """
-        An access pattern on the base tensor; `vector_offset` picks rows (nki.md 1.3).
+        An access pattern on the base tensor (nki.md 1.3).
+
+        `scalar_offset`, a register or a (1, 1) tensor, moves it along `indirect_dim`;
+        `vector_offset` picks rows.
         """
-        if scalar_offset is not None:
-            raise NKINotImplementedError(
-                "ap(scalar_offset=...): register offsets are not supported"
-            )
+        scalar = None
+        if isinstance(scalar_offset, View):
+            scalar = session().load_tensor_to_register(scalar_offset).expr
+        elif scalar_offset is not None:
+            scalar = as_expr(scalar_offset, "scalar_offset")
         if vector_offset is not None and not isinstance(vector_offset, View):
             raise NKISyntaxError(
                 f"vector_offset must be a tensor in SBUF, got {vector_offset!r}"
@@ -88,6 +93,7 @@ class NkiTensor(LanguageTensor):
             vector_offset,
             indirect_dim,
             None if dtype is None else as_dtype(dtype),
+            scalar,
         )
 
     def permute(self, dims: Sequence[int]) -> Self:

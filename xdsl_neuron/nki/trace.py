@@ -17,7 +17,10 @@ from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKIRuntimeError, NKISyntaxError
 from xdsl_neuron.tracer.index import Expr
+from xdsl_neuron.tracer.options import TraceOptions
 from xdsl_neuron.tracer.state import Dep, Emission
+from xdsl_neuron.tracer.symbols import Loop
+from xdsl_neuron.tracer.tiles import NO_OPTIONS
 from xdsl_neuron.tracer.views import Buffer, View
 
 
@@ -45,8 +48,9 @@ class KernelTrace(NeuronCodegen):
         masks_allowed: bool,
         view: type[View],
         grid: tuple[GridDim, ...],
+        options: TraceOptions = NO_OPTIONS,
     ) -> None:
-        super().__init__(name, arguments, arch, masks_allowed, view)
+        super().__init__(name, arguments, arch, masks_allowed, view, options)
         self.grid = grid
         self.program: list[Expr] = [0] * len(grid)
         self.pending: Pending | None = None
@@ -149,7 +153,8 @@ class KernelTrace(NeuronCodegen):
     @property
     def at_top(self) -> bool:
         """Whether no loop but those of the launch grid is open."""
-        return all(loop.grid for loop in self.loops if loop.open)
+        loops = [loop for loop in self.loops if isinstance(loop, Loop)]
+        return all(loop.grid for loop in loops if loop.open)
 
     def shared_tensor(
         self, shape: Sequence[int], dtype: DType, name: str | None

@@ -37,7 +37,7 @@ class BirUnroll(ModulePass):
     Where all of it does not fit, the largest loops stay rolled and what is in them is
     looked at with what is left. An iteration `i = 2` of `I7` is named `I7_i2`; offsets,
     predicates, index values, accumulate conditions and dependency edges are those of
-    the iteration.
+    the iteration. A run-time loop stays as it is, with what is in it.
 
     Precondition: none.
     Postcondition: outside of rolled loops no instruction has a box mask or uses a loop

@@ -146,17 +146,55 @@ class Conversion:
     def loop(self, operation: Operation) -> None:
         """A rolled loop stays one."""
         assert isinstance(operation, penguin.ForOp)
-        outer, self.block = self.block, Block(arg_types=[IndexType()])
-        self.block.args[0].name_hint = operation.index.name_hint
-        self.values[operation.index] = self.block.args[0]
-        self._operations(operation.body.block)
-        inner, self.block = self.block, outer
+        body = self._nested(operation.body.block)
         new = bir.LoopOp.create(
             properties=operation.properties,
             attributes=operation.attributes,
-            regions=[Region(inner)],
+            regions=[Region(body)],
         )
         self.emit(new, operation)
+
+    def dynamic_loop(self, operation: Operation) -> None:
+        """A loop up to a register stays one."""
+        assert isinstance(operation, penguin.DynamicForOp)
+        body = self._nested(operation.body.block)
+        values = self.values
+        new = bir.DynamicForLoopOp.create(
+            operands=[values[value] for value in operation.registers],
+            properties=operation.properties,
+            attributes=operation.attributes,
+            regions=[Region(body)],
+        )
+        self.emit(new, operation)
+
+    def do_while(self, operation: Operation) -> None:
+        """A do-while stays one."""
+        assert isinstance(operation, penguin.DoWhileOp)
+        body = self._nested(operation.body.block)
+        new = bir.DoWhileOp.create(
+            attributes=operation.attributes, regions=[Region(body)]
+        )
+        self.emit(new, operation)
+
+    def continue_if(self, operation: Operation) -> None:
+        """The condition of a do-while."""
+        assert isinstance(operation, penguin.ContinueIfOp)
+        new = bir.ContinueIfOp.create(
+            operands=[self.values[operation.condition]],
+            attributes=operation.attributes,
+        )
+        self.emit(new, operation)
+
+    def _nested(self, source: Block) -> Block:
+        """The conversion of a loop's body."""
+        outer = self.block
+        self.block = block = Block(arg_types=[IndexType() for _ in source.args])
+        for old, new in zip(source.args, block.args, strict=True):
+            new.name_hint = old.name_hint
+            self.values[old] = new
+        self._operations(source)
+        self.block = outer
+        return block
 
     def allocation(self, operation: Operation) -> None:
         """A buffer becomes a location of the same lifetime."""
@@ -306,6 +344,9 @@ def _transpose(conversion: Conversion, operation: Operation) -> None:
 
 _HANDLERS: dict[type[Operation], Handler] = {
     penguin.ForOp: Conversion.loop,
+    penguin.DynamicForOp: Conversion.dynamic_loop,
+    penguin.DoWhileOp: Conversion.do_while,
+    penguin.ContinueIfOp: Conversion.continue_if,
     penguin.AllocOp: Conversion.allocation,
     penguin.ConstantOp: Conversion.constant,
     penguin.ReturnOp: Conversion.end,
@@ -321,6 +362,9 @@ _HANDLERS: dict[type[Operation], Handler] = {
         bir.DMACopyGatherTransposeOp, Engine.POOL
     ),
     penguin.LoadTensorToRegisterOp: _same(bir.TensorLoadOp),
+    penguin.StoreRegisterToTensorOp: _same(bir.TensorSaveOp),
+    penguin.RegisterAluOp: _same(bir.RegisterAluOp),
+    penguin.RegisterMoveOp: _same(bir.RegisterMoveOp),
     penguin.StreamShuffleOp: _compute(bir.StreamShuffleOp),
     penguin.IndirectCopyOp: _compute(bir.IndirectCopyOp),
     penguin.PoolGatherOp: _compute(bir.GatherOp),

@@ -13,6 +13,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instructions.control import DoWhile, DynamicFor
 from xdsl_neuron.dialects.instructions.matrix import Matmul
 from xdsl_neuron.dialects.instructions.reduction import TensorReduce
 from xdsl_neuron.dialects.neuron import Access
@@ -59,7 +60,7 @@ class Execution:
         """Whether a block has relevant operations, which are listed."""
         found: list[Operation] = []
         for operation in block.ops:
-            if isinstance(operation, For):
+            if isinstance(operation, For | DynamicFor | DoWhile):
                 if self._find(operation.body.block):
                     found.append(operation)
             elif any(result in self.tracked for result in operation.results):
@@ -81,8 +82,22 @@ class Execution:
         indices = operation.loop_indices()
         self._varying.update(indices[position] for position in positions)
 
+    def _isolated(self, loop: DynamicFor | DoWhile) -> bool:
+        """Whether a loop uses no tracked tensor but those that are fresh in it."""
+        return not any(
+            value in self.tracked and not loop.is_ancestor(value.owner)
+            for operation in loop.walk()
+            for value in operation.operands
+        )
+
     def _block(self, block: Block) -> None:
         for operation in self._relevant[block]:
+            if isinstance(operation, DynamicFor | DoWhile):
+                # All its iterations are alike, or it cannot be told how many there are.
+                if not self._isolated(operation):
+                    raise Undecidable
+                self._block(operation.body.block)
+                continue
             if not isinstance(operation, For):
                 self._visits += 1
                 if self._visits > MAX_VISITS:

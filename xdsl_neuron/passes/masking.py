@@ -72,7 +72,8 @@ class Frame:
         self, operand: Operand, dims: Sequence[int], ranges: Ranges, clipped: set[int]
     ) -> Access:
         shape = operand.shape
-        for lane, extent in zip(dims, shape, strict=True):
+        whole = operand.name in self.instruction.WHOLE
+        for lane, extent in () if whole else zip(dims, shape, strict=True):
             follows = lane >= 0 and extent == self.lanes[lane]
             if not follows and extent > 1 and (lane in clipped or clipped - set(dims)):
                 raise DiagnosticError(

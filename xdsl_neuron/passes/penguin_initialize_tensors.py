@@ -20,6 +20,7 @@ from xdsl_neuron.dialects.instructions.dma import (
 )
 from xdsl_neuron.dialects.instructions.elementwise import TensorCopyPredicated
 from xdsl_neuron.dialects.instructions.gather import StreamShuffle
+from xdsl_neuron.dialects.instructions.index import NonzeroWithCount
 from xdsl_neuron.dialects.instructions.matrix import Matmul
 from xdsl_neuron.dialects.instructions.transpose import DmaIndirectTranspose
 from xdsl_neuron.dialects.neuron import (
@@ -236,6 +237,7 @@ _KEEPS = (
     StreamShuffle,
     IndirectInstruction,
     DmaIndirectTranspose,
+    NonzeroWithCount,
 )
 """Instructions that may leave elements of their destination as they are."""
 

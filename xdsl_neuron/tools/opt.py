@@ -17,7 +17,8 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
-from io import StringIO
+from io import BytesIO, StringIO
+from pathlib import PurePath
 from typing import IO, Protocol, cast, runtime_checkable
 
 from xdsl.dialects.builtin import ModuleOp
@@ -27,6 +28,7 @@ from xdsl.targets.mlir import MLIRTarget
 from xdsl.universe import Universe
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline, parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
+from xdsl.utils.frontend import Frontend
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import VersionAction, xDSLOptMain
 
@@ -48,6 +50,8 @@ SPLIT_MARKER = "// -----"
 _SPLIT = re.compile(r"(?m)^// -----[ \t]*\r?$\n?")
 _ONLY_COMMENTS = re.compile(r"(?:\s|//[^\n]*)*")
 _MAX_NESTING_LIMIT = 1000
+_FRONTENDS = {".json": "bir-json"}
+"""Front ends by extension, where it is not MLIR."""
 
 
 @runtime_checkable
@@ -71,7 +75,7 @@ def _universe() -> Universe:
         all_dialects=installed.all_dialects | UNIVERSE.all_dialects,
         all_passes=installed.all_passes | UNIVERSE.all_passes,
         all_targets=installed.all_targets | UNIVERSE.all_targets,
-        all_frontends=installed.all_frontends,
+        all_frontends=installed.all_frontends | UNIVERSE.all_frontends,
     )
 
 
@@ -111,11 +115,22 @@ class NeuronOptMain(xDSLOptMain):
         arg_parser.prog = "neuron-opt"
         arg_parser.usage = "%(prog)s [options] [file]"
         # What xDSLOptMain reads and this command does not offer.
-        arg_parser.set_defaults(
-            frontend="mlir", disable_verify=False, syntax_highlight=False
-        )
+        arg_parser.set_defaults(disable_verify=False, syntax_highlight=False)
         add = arg_parser.add_argument
-        add("input_file", nargs="?", metavar="file", help="MLIR text; stdin if absent")
+        add(
+            "input_file",
+            nargs="?",
+            metavar="file",
+            help="MLIR text, or BIR JSON (.json); stdin if absent",
+        )
+        add(
+            "-f",
+            "--frontend",
+            type=_spec,
+            metavar="FRONTEND",
+            help="what to read, by the file's extension if absent; one of: "
+            + ", ".join(self.available_frontends),
+        )
         add(
             "-o",
             "--output-file",
@@ -157,6 +172,34 @@ class NeuronOptMain(xDSLOptMain):
         passes = [self._make_pass(spec) for spec in self._parse_passes()]
         self.pipeline = PassPipeline(tuple(_flat(passes)))
         self._emit = self._make_target(parse_spec(self.args.target))
+        self._parse = self._make_frontend(parse_spec(self._frontend()))
+
+    def _frontend(self) -> str:
+        """The front end asked for, or the one of the file's extension."""
+        if self.args.frontend:
+            return self.args.frontend
+        suffix = PurePath(self.args.input_file or "").suffix
+        return _FRONTENDS.get(suffix, "mlir")
+
+    def _make_frontend(self, spec: ArgSpec) -> Callable[[str, str], ModuleOp]:
+        if spec.name == "mlir":
+            return self._parse_mlir
+        entry = self.available_frontends[spec.name]
+        frontend_class = cast(Callable[[], type[Frontend]], entry)()
+        try:
+            frontend = frontend_class.from_spec(spec)
+        except ValueError as error:
+            self._arg_parser.error(f"argument -f/--frontend: '{spec.name}': {error}")
+        return lambda text, name: frontend.parse(self.ctx, BytesIO(text.encode()), name)
+
+    def _parse_mlir(self, text: str, name: str) -> ModuleOp:
+        return parse_module(
+            self.ctx,
+            text,
+            name,
+            implicit_module=not self.args.no_implicit_module,
+            max_nesting=self.args.max_nesting,
+        )
 
     def _parse_passes(self) -> list[ArgSpec]:
         try:
@@ -250,13 +293,7 @@ class NeuronOptMain(xDSLOptMain):
         """The output for one input, or None, and the diagnostics."""
         try:
             with self._timed("parse"):
-                module = parse_module(
-                    self.ctx,
-                    text,
-                    name,
-                    implicit_module=not self.args.no_implicit_module,
-                    max_nesting=self.args.max_nesting,
-                )
+                module = self._parse(text, name)
             with recursion_room(self.args.max_nesting):
                 self._run_passes(module)
                 with self._timed("print"):
@@ -319,6 +356,7 @@ class NeuronOptMain(xDSLOptMain):
         command = ["neuron-opt"]
         for option, value, usual in (
             ("-p", self.args.passes, ""),
+            ("-f", self._frontend(), "mlir"),
             ("-t", self.args.target, "mlir"),
         ):
             if value != usual:

@@ -1,11 +1,15 @@
 """`NeuronCodegen`: the forward builder, one object per trace."""
 
 from xdsl_neuron.tracer.compute import ComputeBuilders
+from xdsl_neuron.tracer.constants import ConstantBuilders
 from xdsl_neuron.tracer.dma import DmaBuilders
+from xdsl_neuron.tracer.gathers import GatherBuilders
 from xdsl_neuron.tracer.matrix import MatrixBuilders
 
 
-class NeuronCodegen(DmaBuilders, ComputeBuilders, MatrixBuilders):
+class NeuronCodegen(
+    DmaBuilders, GatherBuilders, ConstantBuilders, ComputeBuilders, MatrixBuilders
+):
     """
     The state of a trace and a builder method per instruction.
 

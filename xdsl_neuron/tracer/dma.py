@@ -1,11 +1,14 @@
 """Builders of data movement (penguin.md 6.1)."""
 
 from collections.abc import Sequence
+from typing import Final
 
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute
 
+from xdsl_neuron.access import Pattern
 from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.instructions.transpose import LEGAL_AXES, DmaTranspose
 from xdsl_neuron.dialects.neuron import (
     AluOpAttr,
     DgeTypeAttr,
@@ -13,22 +16,40 @@ from xdsl_neuron.dialects.neuron import (
     QosClassAttr,
 )
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import AluOp, DgeType, OobMode, QosClass, Space
+from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode, QosClass, Space
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, Shape, broadcast_tiles
 from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.tiles import Number, TileBuilders
 from xdsl_neuron.tracer.views import Gather, View
 
-_QOS = {member: QosClassAttr(member) for member in QosClass}
-_DGE = {member: DgeTypeAttr(member) for member in DgeType}
-_OOB = {member: OobModeAttr(member) for member in OobMode}
+_QOS: Final = {member: QosClassAttr(member) for member in QosClass}
+_DGE: Final = {member: DgeTypeAttr(member) for member in DgeType}
+_OOB: Final = {member: OobModeAttr(member) for member in OobMode}
 
-BOTH_INDIRECT = "``src`` and ``dst`` operands cannot both be indirect memory accesses"
+
+def validate_dma_qos(dma_qos: object) -> QosClassAttr:
+    """
+    A quality-of-service request: none, default or P0 to P3 (dma.md 13.3).
+
+    Raises NKIValueError for others: the wire has no more classes.
+    """
+    if dma_qos is None:
+        return _QOS[QosClass.UNASSIGNED]
+    if isinstance(dma_qos, QosClass):
+        return _QOS[dma_qos]
+    name = getattr(dma_qos, "name", dma_qos)
+    if isinstance(name, str):
+        for member in QosClass:
+            if name.lower() == member.value.lower():
+                return _QOS[member]
+    raise NKIValueError(
+        f"dma_qos is {dma_qos!r}, expected none, Default, P0, P1, P2 or P3"
+    )
 
 
 class DmaBuilders(TileBuilders):
-    """Loads, stores, copies, gathers and scatters."""
+    """Loads, stores, copies, transposes, gathers and scatters."""
 
     def load(
         self,
@@ -40,7 +61,7 @@ class DmaBuilders(TileBuilders):
         deps: Sequence[Dep] = (),
         name: str | None = None,
         mode: object = None,
-        dma_qos: QosClass = QosClass.UNASSIGNED,
+        dma_qos: QosClass | None = None,
     ) -> View:
         """
         Copies an HBM tile into a fresh SBUF tile, cast to `dtype`.
@@ -59,6 +80,7 @@ class DmaBuilders(TileBuilders):
                 mode,
                 dma_qos=dma_qos,
                 dtype=dtype,
+                other=other,
             )
         dst = self.new_tile(
             pointer.shape, dtype or pointer.element_type, init=other, name=name
@@ -66,7 +88,7 @@ class DmaBuilders(TileBuilders):
         self.emit(
             penguin.SBAtomLoadOp,
             [dst, pointer],
-            {"dma_qos": _QOS[dma_qos]},
+            {"dma_qos": validate_dma_qos(dma_qos)},
             mask=mask,
             name=name,
             deps=deps,
@@ -83,7 +105,7 @@ class DmaBuilders(TileBuilders):
         deps: Sequence[Dep] = (),
         name: str | None = None,
         mode: object = None,
-        dma_qos: QosClass = QosClass.UNASSIGNED,
+        dma_qos: QosClass | None = None,
     ) -> None:
         """Copies a tile (or a number) into HBM, cast to its element type."""
         if pointer.space is not Space.HBM:
@@ -92,10 +114,20 @@ class DmaBuilders(TileBuilders):
                 f"got a {pointer.space} instead."
             )
         if pointer.is_indirect:
-            self.indirect_save(pointer, value, mask, rmw_op, schedule, deps, name, mode)
+            self.indirect_save(
+                pointer,
+                value,
+                mask,
+                rmw_op,
+                schedule,
+                deps,
+                name,
+                mode,
+                dma_qos=dma_qos,
+            )
             return
         src = self.legalize_store_value(pointer, value)
-        properties: dict[str, Attribute] = {"dma_qos": _QOS[dma_qos]}
+        properties: dict[str, Attribute] = {"dma_qos": validate_dma_qos(dma_qos)}
         if rmw_op is not None:
             properties["rmw_op"] = AluOpAttr(rmw_op)
         self.emit(
@@ -135,32 +167,42 @@ class DmaBuilders(TileBuilders):
                 f"'{pointer.name}' is smaller than other parameter shape {value.shape}"
             )
 
+    def has_legal_dma_access(self, tile: View) -> bool:
+        """
+        Whether a DMA moves the tile in runs of more than one element.
+
+        Shorter runs are legal, only slow: what the engines cannot do is a gate of the
+        instruction (dma.md 13.2).
+        """
+        pairs = tile.layout.pairs[1 if tile.space.on_chip else 0 :]
+        return tile.size == 1 or Pattern(0, pairs).contiguous_run() > 1
+
     def dma_copy(
         self,
-        dst: View,
         src: View,
+        dst: View,
         mask: Mask | None = None,
         rmw_op: AluOp | None = None,
         oob_mode: OobMode = OobMode.ERROR,
         dge_mode: DgeType = DgeType.UNASSIGNED,
-        dma_qos: QosClass = QosClass.UNASSIGNED,
+        dma_qos: QosClass | None = None,
         deps: Sequence[Dep] = (),
         name: str | None = None,
     ) -> None:
-        """Copies between HBM and SBUF; one side may be picked by an index tile."""
-        if src.is_indirect and dst.is_indirect:
-            raise NKISyntaxError(BOTH_INDIRECT)
-        if src.is_indirect:
-            if rmw_op is not None:
-                raise NKISyntaxError(
-                    "``dst_rmw_op`` is not supported indirect memory access on source "
-                    "(``src``) operand"
-                )
+        """
+        Copies between HBM and SBUF; one side may be picked by an index tile.
+
+        An index decides which instruction it is, before anything is built. Where it is
+        none, the copy is built as it was asked for and its gate answers.
+        """
+        adds = rmw_op not in (None, AluOp.BYPASS)
+        indexed = [view.layout.gather for view in (src, dst)]
+        if src.is_indirect and not dst.is_indirect and not adds:
             self.indirect_load(
                 src, mask, dst, None, deps, name, None, dge_mode, dma_qos, oob_mode
             )
             return
-        if dst.is_indirect:
+        if dst.is_indirect and not src.is_indirect:
             self.indirect_save(
                 dst,
                 src,
@@ -178,18 +220,73 @@ class DmaBuilders(TileBuilders):
         properties: dict[str, Attribute] = {
             "dge": _DGE[dge_mode],
             "oob": _OOB[oob_mode],
-            "dma_qos": _QOS[dma_qos],
+            "dma_qos": validate_dma_qos(dma_qos),
         }
         if rmw_op is not None:
             properties["rmw_op"] = AluOpAttr(rmw_op)
         self.emit(
             penguin.DMACopyOp,
-            [dst, src],
+            [dst, src, *(None if i is None else i.index for i in indexed)],
             properties,
+            # The rules of an indexed copy come before those of its mask.
+            mask=None if any(indexed) else mask,
+            name=name,
+            deps=deps,
+        )
+
+    def dma_transpose(
+        self,
+        src: View,
+        axes: Sequence[int] | None = None,
+        mask: Mask | None = None,
+        schedule: object = None,
+        engine: Engine = Engine.UNASSIGNED,
+        dma_qos: QosClass | None = None,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+        *,
+        dst: View | None = None,
+        dtype: DType | None = None,
+        dge_mode: DgeType = DgeType.UNASSIGNED,
+        oob_mode: OobMode = OobMode.ERROR,
+    ) -> View:
+        """
+        Permutes a tile into `dst` or a fresh SBUF tile, in the DMA engines.
+
+        Without `axes` the one permutation that the rank has. A transpose moves bits:
+        another `dtype` is a copy of the result. The mask is over the source's
+        dimensions.
+        """
+        rank = src.ndim
+        order = tuple(axes) if axes is not None else LEGAL_AXES.get(rank)
+        if order is None:
+            order = tuple(reversed(range(rank)))
+        if sorted(order) != list(range(rank)):
+            raise NKIValueError(
+                f"dma_transpose got axes {order} for a tile of rank {rank}"
+            )
+        target = dst
+        if target is None:
+            shape = [src.shape[axis] for axis in order]
+            target = self.new_tile(shape, src.element_type)
+        kind, views, properties = _transpose_of(src, target)
+        self.emit(
+            kind,
+            views,
+            {
+                "axes": DenseArrayBase.from_list(i64, order),
+                "dge": _DGE[dge_mode],
+                "oob": _OOB[oob_mode],
+                "dma_qos": validate_dma_qos(dma_qos),
+                **properties,
+            },
             mask=mask,
             name=name,
             deps=deps,
         )
+        if dst is None and dtype not in (None, src.element_type):
+            return self.tensor_copy(target, dtype=dtype)
+        return target
 
     def indirect_load(
         self,
@@ -201,14 +298,21 @@ class DmaBuilders(TileBuilders):
         name: str | None = None,
         mode: object = None,
         dge_mode: DgeType = DgeType.UNASSIGNED,
-        dma_qos: QosClass = QosClass.UNASSIGNED,
+        dma_qos: QosClass | None = None,
         oob_mode: OobMode = OobMode.ERROR,
         dtype: DType | None = None,
+        other: Number | None = None,
     ) -> View:
-        """Gathers the rows an index tile names."""
+        """
+        Gathers the rows an index tile names.
+
+        `other` is what a fresh tile holds in rows that are left out.
+        """
         gather = _gather_of(pointer)
         if dst is None:
-            dst = self.new_tile(pointer.shape, dtype or pointer.element_type, name=name)
+            dst = self.new_tile(
+                pointer.shape, dtype or pointer.element_type, init=other, name=name
+            )
         self.emit(
             penguin.NeuronIndirectLoadOp,
             [dst, pointer, gather.index],
@@ -231,7 +335,7 @@ class DmaBuilders(TileBuilders):
         mode: object = None,
         dge_mode: DgeType = DgeType.UNASSIGNED,
         oob_mode: OobMode = OobMode.ERROR,
-        dma_qos: QosClass = QosClass.UNASSIGNED,
+        dma_qos: QosClass | None = None,
     ) -> None:
         """Scatters rows to where an index tile says; with `rmw_op` adds them."""
         gather = _gather_of(pointer)
@@ -258,12 +362,25 @@ def _gather_of(pointer: View) -> Gather:
     return gather
 
 
+def _transpose_of(
+    src: View, dst: View
+) -> tuple[type[DmaTranspose], list[View | None], dict[str, Attribute]]:
+    """The instruction that transposes `src`: by where it is and how it is indexed."""
+    gather = src.layout.gather
+    if gather is not None:
+        limit: dict[str, Attribute] = {"max_index": IntegerAttr(gather.limit, i64)}
+        return penguin.DMAIndirectTransposeOp, [dst, src, gather.index], limit
+    if src.space is Space.HBM:
+        return penguin.DMATransposeLoadOp, [dst, src], {}
+    return penguin.DMATransposeCopyOp, [dst, src], {}
+
+
 def _indirect_properties(
-    gather: Gather, oob: OobMode, dge: DgeType, qos: QosClass
+    gather: Gather, oob: OobMode, dge: DgeType, qos: QosClass | None
 ) -> dict[str, Attribute]:
     return {
         "max_index": IntegerAttr(gather.limit, i64),
         "oob": _OOB[oob],
         "dge": _DGE[dge],
-        "dma_qos": _QOS[qos],
+        "dma_qos": validate_dma_qos(qos),
     }

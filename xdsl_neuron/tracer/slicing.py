@@ -175,6 +175,8 @@ def _slice_range(
 def _leaves(view: View, bound: Bound) -> bool:
     """Whether a range may leave its dimension; refused where no mask can help."""
     start = bound.start
+    if view.base.trace.is_dynamic(start):
+        return False  # the machine sees the register's value
     reach = bound.step * (bound.num - 1)
     if isinstance(start, int):
         low, high = start, start + reach
@@ -254,6 +256,8 @@ def _tensor_bounds(
 ) -> list[Bound]:
     """The bound of one dimension where it may be left, one per lane it uses."""
     trace = view.base.trace
+    if trace.is_dynamic(expr):
+        return []
     lanes = [(0, num - 1) for num in shape]
     low, high = trace.bounds(expr, lanes)
     if low >= 0 and high < extent:

@@ -49,6 +49,7 @@ from xdsl_neuron.tracer.errors import (
 )
 from xdsl_neuron.tracer.frames import Locator
 from xdsl_neuron.tracer.index import Expr, Mask
+from xdsl_neuron.tracer.symbols import Loop, Register, Symbol
 from xdsl_neuron.tracer.views import Bound, Buffer, View
 
 Dep: TypeAlias = "View | str"
@@ -72,17 +73,6 @@ _ELEMENTWISE: Final = frozenset(
 )
 """Instructions whose mask ranges over the dimensions of what they write."""
 _UNCHECKED: Final = ("inst_name", "after")
-
-
-@dataclass(eq=False, slots=True)
-class Loop:
-    """One rolled loop of the trace; `number` is its index's atom in expressions."""
-
-    number: int
-    operation: penguin.ForOp
-    values: range
-    grid: bool
-    open: bool = True
 
 
 @dataclass(eq=False, slots=True)
@@ -130,7 +120,7 @@ class TraceState:
         )
         self.block: Block = self.function.body.block
         self.blocks: list[Block] = [self.block]
-        self.loops: list[Loop] = []
+        self.loops: list[Symbol] = []
         self.last: Emission | None = None
         self.locator = Locator()
         self.arguments = [
@@ -148,13 +138,28 @@ class TraceState:
     # -- what is known of loop indices ---------------------------------------------
 
     def loop_name(self, number: int) -> str:
-        """How a loop's index is written in messages."""
-        hint = self.loops[number].operation.index.name_hint
+        """How a loop's index, or a register, is written in messages."""
+        hint = self.loops[number].index.name_hint
         return hint or f"d{number}"
 
     def is_grid(self, numbers: frozenset[int]) -> bool:
         """Whether all these loops are axes of the launch grid."""
-        return all(self.loops[number].grid for number in numbers)
+        found = [self.loops[number] for number in numbers]
+        return all(isinstance(loop, Loop) and loop.grid for loop in found)
+
+    def is_dynamic(self, expr: Expr) -> bool:
+        """Whether it depends on a register, whose value is not known."""
+        return not isinstance(expr, int) and any(
+            isinstance(self.loops[number], Register) for number in expr.positions
+        )
+
+    def add_register(self, value: SSAValue) -> Affine:
+        """The expression that stands for a register loaded in the current block."""
+        number = len(self.loops)
+        self.loops.append(Register(number, value, self.block))
+        self._numbers[value] = number
+        self._reach.append((-(1 << 31), (1 << 32) - 1))
+        return Affine.index(number)
 
     def bounds(
         self, expr: Expr, lanes: Sequence[tuple[int, int]] = ()
@@ -202,8 +207,23 @@ class TraceState:
             assert block is not None
             block.insert_op_before(inst, before)
         if isinstance(inst, Instruction):
+            self._mark_mutable(inst)
             self._check(inst)
         return given
+
+    def _mark_mutable(self, inst: Instruction) -> None:
+        """An argument that an instruction writes is marked before its gates run."""
+        values = inst.data_values()
+        for name in inst.OUTS:
+            value = values.get(name)
+            if value is None or value.owner is not self.function.body.block:
+                continue
+            marked = self.function.mutable_positions
+            position = self.function.body.block.args.index(value)
+            if position not in marked:
+                self.function.properties["mutable"] = DenseArrayBase.from_list(
+                    i64, sorted((*marked, position))
+                )
 
     def _check(self, inst: Instruction) -> None:
         """
@@ -215,7 +235,12 @@ class TraceState:
         values = list(inst.operands)
         key = (
             type(inst),
-            tuple([(id(value.type), values.index(value)) for value in values]),
+            tuple(
+                [
+                    (id(value.type), values.index(value), type(value.owner))
+                    for value in values
+                ]
+            ),
             tuple(
                 [item for item in inst.properties.items() if item[0] not in _UNCHECKED]
             ),
@@ -275,12 +300,18 @@ class TraceState:
         return EdgesAttr.of([(EdgeKind.ORDERED, name) for name in names])
 
     def _index_value(self, number: int) -> SSAValue:
-        loop = self.loops[number]
-        if not loop.open:
+        found = self.loops[number]
+        if isinstance(found, Loop):
+            if not found.open:
+                raise NKISyntaxError(
+                    f"Loop index '{self.loop_name(number)}' is used outside of its loop"
+                )
+        elif found.block not in self.blocks:
             raise NKISyntaxError(
-                f"Loop index '{self.loop_name(number)}' is used outside of its loop"
+                f"register '{self.loop_name(number)}' is used outside of the loop it "
+                "was loaded in; load it in front of the loop"
             )
-        return loop.operation.index
+        return found.index
 
     # -- instructions on views -----------------------------------------------------
 
@@ -294,12 +325,14 @@ class TraceState:
         name: str | None = None,
         deps: Sequence[Dep] = (),
         location: FileLineColLoc | None = None,
+        before: Operation | None = None,
     ) -> str:
         """
         Inserts an instruction on views, in the order of its class's operands.
 
         Affine properties are in terms of the trace's loops. Views that are written are
-        the first ones (`kind.OUTS`). Returns the instruction's name.
+        the first ones (`kind.OUTS`). `before` is as in `insert`. Returns the
+        instruction's name.
         """
         for view in views:
             if view is not None:
@@ -328,7 +361,9 @@ class TraceState:
         predicates = self._predicates(inst, views, mask)
         self._check_bounds(inst, views, predicates)
         location = location or self.locator.here()
-        given = self.insert(inst, name, deps, predicates, location=location)
+        given = self.insert(
+            inst, name, deps, predicates, location=location, before=before
+        )
         for view in views[: len(kind.OUTS)]:
             if view is not None:
                 base = view.base
@@ -420,10 +455,14 @@ class TraceState:
         """
         The values of the loop indices that occur, others 0; a bounded number of them.
 
-        Beyond the bound the instruction's gate and the machine's plan decide.
+        Beyond the bound, and with a register, the instruction's gate and the machine's
+        plan decide.
         """
         used = sorted(frozenset[int]().union(*(e.positions for e in expressions)))
-        ranges = [self.loops[number].values for number in used]
+        loops = [self.loops[number] for number in used]
+        ranges = [loop.values for loop in loops if isinstance(loop, Loop)]
+        if len(ranges) < len(loops):
+            return
         if prod(len(values) for values in ranges) > _MAX_CHECKED_ITERATIONS:
             return
         values = [0] * len(self.loops)

@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Block, Operation
 
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.neuron import EngineAttr, ImmediateAttr, TensorType
-from xdsl_neuron.dialects.neuron.constant import Contents, Identity
+from xdsl_neuron.dialects.neuron.constant import Contents
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.index import Mask, Shape, broadcast_tiles
+from xdsl_neuron.tracer.options import TraceOptions
 from xdsl_neuron.tracer.state import Dep, TraceState
 from xdsl_neuron.tracer.views import Buffer, Layout, View
 
@@ -20,6 +21,9 @@ Number: TypeAlias = int | float
 """A Python number; bools count as 0 and 1."""
 
 ENGINES: Final = {member: EngineAttr(member) for member in Engine}
+
+
+NO_OPTIONS: Final = TraceOptions()
 
 
 def immediate(value: Number) -> ImmediateAttr:
@@ -41,10 +45,14 @@ class TileBuilders(TraceState):
         arch: Arch,
         masks_allowed: bool,
         view: type[View],
+        options: TraceOptions = NO_OPTIONS,
     ) -> None:
         super().__init__(name, arguments, arch, masks_allowed)
         self.view = view
+        self.options = options
         self._constants: dict[tuple[Contents, TensorType], Buffer] = {}
+        self._identities: dict[DType, Buffer] = {}
+        self._front: Operation | Block | None = None
 
     def new_tile(
         self,
@@ -57,29 +65,6 @@ class TileBuilders(TraceState):
     ) -> View:
         """A fresh tile, allocated where the trace is."""
         return self.view.of(self.create_tensor(shape, dtype, space, name, init=init))
-
-    def shared_constant(
-        self,
-        contents: Contents,
-        shape: Sequence[int],
-        dtype: DType,
-        name: str | None = None,
-    ) -> View:
-        """A read-only tensor in HBM, made once per trace, in front of everything."""
-        kind = TensorType.of(tuple(shape), dtype, Space.HBM)
-        key = (contents, kind)
-        found = self._constants.get(key)
-        if found is None:
-            operation = penguin.ConstantOp.make(contents, kind, name)
-            body = self.function.body.block
-            self.insert(operation, before=body.first_op)
-            found = Buffer(operation.result, kind, name or "constant", body, self)
-            self._constants[key] = found
-        return self.view.of(found)
-
-    def shared_identity_matrix(self, n: int, dtype: DType) -> View:
-        """The identity of n rows in HBM."""
-        return self.shared_constant(Identity(), (n, n), dtype, "identity")
 
     def filled(self, shape: Sequence[int], value: Number, dtype: DType) -> View:
         """A fresh tile with every element `value`."""

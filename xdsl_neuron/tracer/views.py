@@ -367,6 +367,7 @@ class View:
         gather: "View | None" = None,
         indirect_dim: int = 0,
         dtype: DType | None = None,
+        scalar: Expr | None = None,
     ) -> Self:
         """
         An access pattern on the base tensor (nki.md 1.3 `NkiTensor.ap`).
@@ -374,8 +375,15 @@ class View:
         `steps` holds [step, num] pairs and `offset` a start, in elements of `dtype`.
         On chip the first pair steps over partitions in multiples of the elements of a
         partition. With `gather`, entry k of that tile times the base tensor's stride
-        along `indirect_dim` replaces the first pair's step.
+        along `indirect_dim` replaces the first pair's step. With `scalar`, that many
+        such strides are added to the start: the two families of indirection do not go
+        together (dma.md 2.1 `is_offset_dma`).
         """
+        if scalar is not None and gather is not None:
+            raise NKISyntaxError(
+                f"access pattern on '{self.name}' has both scalar_offset and "
+                "vector_offset; they are mutually exclusive"
+            )
         kind = self.base.type.data
         seen = dtype or self.layout.dtype
         pitch = kind.bytes_per_partition // seen.bytes
@@ -390,6 +398,8 @@ class View:
                 pairs[0], limit = self._indexed_pair(
                     pairs[0], indirect_dim, seen, offset
                 )
+            if scalar is not None:
+                offset = offset + scalar * self._stride(indirect_dim, seen)
             found = None if gather is None or limit is None else Gather(gather, limit)
             return self.with_layout(
                 Layout(tuple(pairs), -1, 0, offset, seen, gather=found)
@@ -399,16 +409,28 @@ class View:
                 "cannot use indirect indexing access with the current NKI API for "
                 f"'{self.name}' in {kind.space}: the indexed tensor must be in hbm"
             )
-        return self.with_layout(self._chip_pattern(pairs, pitch, offset, seen))
+        layout = self._chip_pattern(pairs, pitch, offset, seen)
+        if scalar is None:
+            return self.with_layout(layout)
+        if indirect_dim == 0:
+            layout.partition = layout.partition + scalar
+        else:
+            layout.offset = layout.offset + scalar * self._stride(indirect_dim, seen)
+        return self.with_layout(layout)
+
+    def _stride(self, dim: int, seen: DType) -> int:
+        """The base tensor's stride along a dimension, in elements of `seen`."""
+        kind = self.base.type.data
+        if not 0 <= dim < len(kind.shape):
+            raise NKIValueError(f"indirect_dim {dim} is no dimension of {kind.shape}")
+        return prod(kind.shape[dim + 1 :]) * kind.dtype.bytes // seen.bytes
 
     def _indexed_pair(
         self, pair: Pair, dim: int, seen: DType, offset: Expr
     ) -> tuple[Pair, int]:
         """The stride and the number of indices of the base tensor's dimension."""
         kind = self.base.type.data
-        if not 0 <= dim < len(kind.shape):
-            raise NKIValueError(f"indirect_dim {dim} is no dimension of {kind.shape}")
-        stride = prod(kind.shape[dim + 1 :]) * kind.dtype.bytes // seen.bytes
+        stride = self._stride(dim, seen)
         skipped = offset // stride if isinstance(offset, int) else 0
         return (stride, pair[1]), kind.shape[dim] - skipped % kind.shape[dim]
 

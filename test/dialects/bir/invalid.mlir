@@ -30,7 +30,7 @@ bir.func @kinds {
 
 builtin.module attributes {neuron.target = #neuron.target<trn1>} {
   bir.func @arch {
-    %a = bir.location @a ExternalInput : <128x8xf32, hbm>
+    %a = bir.location @a mutable ExternalInput : <128x8xf32, hbm>
     %t = bir.location @t : <128x8xf32, sbuf>
     // expected-error @below {{Found Instruction with unsupported DGE type DGEType::HWDGE on Sunda Arch}}
     bir.load @I0 %t <- %a {dge = hwdge}
@@ -72,3 +72,14 @@ bir.func @transposes {
 %a = bir.location @a Const : <8x8xf32, hbm>
 // expected-error @below {{an identity is a square matrix}}
 %b = bir.location @b Const identity : <8x4xf32, hbm>
+
+// -----
+
+bir.func @read_only {
+  %a = bir.location @a ExternalInput : <128x8xf32, hbm>
+  %b = bir.location @b mutable ExternalInput : <128x8xf32, hbm>
+  %t = bir.location @t : <128x8xf32, sbuf>
+  // expected-error @below {{Cannot update immutable parameter `a`, it is an input that is not marked mutable}}
+  bir.save @I0 %a <- %t
+  bir.save @I1 %b <- %t
+}

@@ -462,3 +462,24 @@ penguin.matmul %f <- %eye, %x {is_transpose}
 // expected-error @below {{tile shape mismatch, expected '[32, 32]' (stationary free, moving free) for 'dst', got [32, 64]}}
 penguin.matmul %p <- %w, %x {is_transpose}
 penguin.matmul %p <- %eye, %x {is_transpose}
+
+// -----
+
+// An error that shows an operation shows it also where it is not valid.
+// expected-error @below {{Operation using value defined out of its IsolatedFromAbove parent: IndexValueOp(penguin.index_value %n {value = <d0> + l1})}}
+builtin.module {
+  // expected-error @below {{operand #0 is used before its definition}}
+  // expected-error @+1 {{uses loop index d0, but the operation has 0 index operands}}
+  "penguin.index_value"(%n) <{value = #neuron.affine<d0 + l1>}> : (!neuron.tensor<128x10xi32, sbuf>) -> ()
+}
+%n = "penguin.alloc"() : () -> !neuron.tensor<128x10xi32, sbuf>
+
+// -----
+
+penguin.func @f(a = %a: !neuron.tensor<128x8xf32, hbm>, inout b = %b: !neuron.tensor<128x8xf32, hbm>) {
+  %t = penguin.alloc : <128x8xf32, sbuf>
+  // expected-error @below {{Cannot update immutable parameter `a`, it is an argument that is not marked inout}}
+  penguin.sb_atom_store %a <- %t
+  penguin.sb_atom_store %b <- %t
+  penguin.return
+}

@@ -24,7 +24,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>, neuron.version 
   }
 
   // CHECK-LABEL: penguin.func @memory
-  penguin.func @memory(table = %table: !neuron.tensor<512x64xbf16, hbm>, "odd name" = %odd: !neuron.tensor<512x64xf32, hbm>) {
+  penguin.func @memory(inout table = %table: !neuron.tensor<512x64xbf16, hbm>, inout "odd name" = %odd: !neuron.tensor<512x64xf32, hbm>) {
     %index = penguin.alloc : <128x1xu32, sbuf>
     %rows = penguin.alloc : <128x64xbf16, sbuf>
     // CHECK: penguin.dma_copy %rows <- %table[64][64 x 128, 1 x 64] {dge = swdge}

@@ -39,6 +39,6 @@ builtin.module attributes {neuron.target = #neuron.target<trn1>} {
   %a = penguin.alloc : <128x512xf32, sbuf>
   %v = penguin.alloc : <128x8xf32, sbuf>
   %m = penguin.alloc : <128x8xu32, sbuf>
-  // expected-error @below {{trn1 has no match and replace with indices}}
+  // expected-error @below {{'penguin.max_index_and_match_replace' is available on trn2 or later, got trn1}}
   penguin.max_index_and_match_replace %a, %m <- %a, %v {imm = 1.0}
 }

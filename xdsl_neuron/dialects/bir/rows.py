@@ -6,9 +6,13 @@ from xdsl.irdl import irdl_op_definition
 
 from xdsl_neuron.dialects.bir.base import BirInstruction, Row
 from xdsl_neuron.dialects.instructions import (
+    exponential,
+    index,
     pool,
+    random,
     scan,
     search,
+    selection,
     statistics,
 )
 
@@ -131,3 +135,123 @@ class BNBackpropOp(statistics.BNBackprop, BirInstruction):
 
     name = "bir.bn_backprop"
     ROW: ClassVar = Row(37, "BNBackprop")
+
+
+@irdl_op_definition
+class TensorScalarAffineSelectOp(selection.AffineSelect, BirInstruction):
+    """A choice by the sign of an affine value."""
+
+    name = "bir.tensor_scalar_affine_select"
+    ROW: ClassVar = Row(62, "TensorScalarAffineSelect")
+
+
+@irdl_op_definition
+class RangeSelectOp(selection.RangeSelect, BirInstruction):
+    """A range of columns."""
+
+    name = "bir.range_select"
+    ROW: ClassVar = Row(63, "RangeSelect", 30)
+
+
+@irdl_op_definition
+class RangeSelectReduceOp(selection.RangeSelectReduce, BirInstruction):
+    """A range of columns, and the maxima."""
+
+    name = "bir.range_select_reduce"
+    ROW: ClassVar = Row(63, "RangeSelect", 30)
+
+
+@irdl_op_definition
+class SelectReduceOp(selection.SelectReduce, BirInstruction):
+    """A CopyPredicated with an accumulator."""
+
+    name = "bir.select_reduce"
+    ROW: ClassVar = Row(52, "CopyPredicated")
+
+
+@irdl_op_definition
+class ExponentialOp(exponential.Exponential, BirInstruction):
+    """The exponential of a difference."""
+
+    name = "bir.exponential"
+    ROW: ClassVar = Row(103, "Exponential", 40)
+
+
+@irdl_op_definition
+class ExponentialReduceOp(exponential.ExponentialReduce, BirInstruction):
+    """The exponential of a difference, and its sums."""
+
+    name = "bir.exponential_reduce"
+    ROW: ClassVar = Row(103, "Exponential", 40)
+
+
+@irdl_op_definition
+class Activate2Op(exponential.Activate2, BirInstruction):
+    """An Activation with `is_activate2`."""
+
+    name = "bir.activate2"
+    ROW: ClassVar = Row(4, "Activation", 40)
+
+
+@irdl_op_definition
+class NonzeroWithCountOp(index.NonzeroWithCount, BirInstruction):
+    """Indices of non-zero elements."""
+
+    name = "bir.nonzero_with_count"
+    ROW: ClassVar = Row(104, "NonzeroWithCount", 30)
+
+
+@irdl_op_definition
+class GetSequenceBoundsOp(index.GetSequenceBounds, BirInstruction):
+    """Bounds of segments."""
+
+    name = "bir.get_sequence_bounds"
+    ROW: ClassVar = Row(64, "GetSequenceBounds", 30)
+
+
+@irdl_op_definition
+class RngOp(random.Rng, BirInstruction):
+    """Random bits: a Memset in mode Random."""
+
+    name = "bir.rng"
+    ROW: ClassVar = Row(100, "Rng")
+
+
+@irdl_op_definition
+class Rand2Op(random.Rand2, BirInstruction):
+    """Uniform numbers."""
+
+    name = "bir.rand2"
+    ROW: ClassVar = Row(97, "Rand2", 40)
+
+
+@irdl_op_definition
+class SetRandStateOp(random.SetRandState, BirInstruction):
+    """A state from a seed."""
+
+    name = "bir.set_rand_state"
+    ROW: ClassVar = Row(59, "SetRandState")
+
+
+@irdl_op_definition
+class RandSetStateOp(random.RandSetState, BirInstruction):
+    """Loads a state."""
+
+    name = "bir.rand_set_state"
+    ROW: ClassVar = Row(98, "RandSetState", 30)
+
+
+@irdl_op_definition
+class RandGetStateOp(random.RandGetState, BirInstruction):
+    """Stores a state."""
+
+    name = "bir.rand_get_state"
+    ROW: ClassVar = Row(99, "RandGetState", 30)
+
+
+@irdl_op_definition
+class DropoutOp(random.Dropout, BirInstruction):
+    """Random zeros."""
+
+    name = "bir.dropout"
+    ROW: ClassVar = Row(65, "Dropout")

@@ -183,6 +183,7 @@ class Gather(ComputeInstruction):
     ENGINES: ClassVar = (Engine.POOL,)
     OUTS: ClassVar = ("dst",)
     INS: ClassVar = ("src", "index")
+    WHOLE: ClassVar = ("src",)
 
     dst = operand_def(TensorType)
     src = operand_def(TensorType)

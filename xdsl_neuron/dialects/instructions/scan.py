@@ -14,6 +14,14 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import target_of
+from xdsl_neuron.dialects.instructions.checks import (
+    check_arithmetic,
+    check_given_at_most_once,
+    check_given_once,
+    check_not_both_psum,
+    check_op,
+    check_row,
+)
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.elementwise import Activation
 from xdsl_neuron.dialects.instructions.masks import BoxMasked
@@ -24,68 +32,10 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
 )
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import AluOp, Space
+from xdsl_neuron.isa import AluOp
 
 ROW_REDUCE_OPS = (AluOp.ADD, AluOp.SUBTRACT, AluOp.MULT, AluOp.MAX, AluOp.MIN)
 """What an accumulator register folds with (penguin.md 7 tensor_scalar_reduce)."""
-
-
-def check_arithmetic(instruction: ComputeInstruction, *ops: AluOp) -> None:
-    """None of the operations works on bit patterns."""
-    for op in ops:
-        if op.is_bitvec:
-            raise VerifyException(
-                f"{op} is not supported in '{instruction.name}', expected an "
-                "arithmetic operation"
-            )
-
-
-def check_reduce_op(
-    instruction: ComputeInstruction, op: AluOp, allowed: tuple[AluOp, ...]
-) -> None:
-    """The operation is one of those an accumulator folds with."""
-    if op not in allowed:
-        names = ", ".join(item.value for item in allowed)
-        raise VerifyException(
-            f"{op} is not supported in '{instruction.name}', expected one of {names}"
-        )
-
-
-def check_given_once(
-    instruction: ComputeInstruction, name: str, immediate: ImmediateAttr | None
-) -> None:
-    """An operand or an immediate, not both and not neither."""
-    if (name in instruction.data_values()) == (immediate is not None):
-        raise VerifyException(
-            f"takes exactly one of {name} and {_immediate_name(name)}"
-        )
-
-
-def _immediate_name(name: str) -> str:
-    return f"imm{name[-1]}" if name[-1].isdigit() else f"{name}_imm"
-
-
-def check_not_both_psum(instruction: ComputeInstruction, *names: str) -> None:
-    """One PSUM read port serves the vector engine."""
-    data = instruction.data()
-    if all(name in data and data[name].space is Space.PSUM for name in names):
-        raise VerifyException(
-            f"both inputs cannot be PSUM ({' and '.join(names)}); copy one to SBUF "
-            "with tensor_copy first"
-        )
-
-
-def check_row(instruction: ComputeInstruction, name: str) -> None:
-    """A row result is fp32, one element per partition."""
-    operand = instruction.data().get(name)
-    if operand is None:
-        return
-    instruction.check_per_partition_scalar(name)
-    if operand.dtype is not DType.FLOAT32:
-        raise VerifyException(
-            f"Unsupported dtype '{operand.dtype.nki_name}' of '{name}' in "
-            f"'{instruction.name}', expected one of the following dtypes: float32"
-        )
 
 
 class TensorTensorScan(BoxMasked):
@@ -161,7 +111,7 @@ class TensorScalarCumulative(BoxMasked):
     @gate("op1 in add/sub/mult/max/min", "nki.md 1.1 tensor_scalar_cumulative")
     def cumulative_ops(self) -> None:
         """The operations with an identity; op0 is arithmetic."""
-        check_reduce_op(self, self.op1.data, ROW_REDUCE_OPS)
+        check_op(self, self.op1.data, ROW_REDUCE_OPS)
         check_arithmetic(self, self.op0.data)
 
     @gate("reduce_cmd {reset_reduce, reduce, load_reduce}", "penguin.md 7")
@@ -169,14 +119,12 @@ class TensorScalarCumulative(BoxMasked):
         """One scalar, and at most one initial value."""
         check_given_once(self, "scalar0", self.imm0)
         self.check_per_partition_scalar("scalar0")
-        if "initial" in self.data_values() and self.initial_imm is not None:
-            raise VerifyException("takes at most one of initial and initial_imm")
+        check_given_at_most_once(self, "initial", self.initial_imm)
 
     @gate("... expected one of the following dtypes: ...", "penguin.md 5")
     def row_dtypes(self) -> None:
         """The state is fp32."""
-        check_row(self, "accumulator")
-        check_row(self, "initial")
+        check_row(self, "accumulator", "initial")
 
     @gate("no 32-bit ints", "nki.md 1.1 tensor_scalar_cumulative")
     def narrow_integers(self) -> None:
@@ -259,7 +207,7 @@ class TensorScalarReduce(BoxMasked):
     def reduce_ops(self) -> None:
         """op0 is arithmetic, reduce_op one an accumulator folds with."""
         check_arithmetic(self, self.op0.data)
-        check_reduce_op(self, self.reduce_op.data, ROW_REDUCE_OPS)
+        check_op(self, self.reduce_op.data, ROW_REDUCE_OPS)
 
     @gate("operand0 imm or [P,1]", "nki.md 1.1 tensor_scalar_reduce")
     def scalar_given(self) -> None:

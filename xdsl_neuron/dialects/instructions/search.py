@@ -6,7 +6,12 @@ from xdsl.irdl import operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import target_of
+from xdsl_neuron.dialects.instructions.checks import (
+    check_count,
+    check_dtype,
+    check_level,
+    check_partitions,
+)
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.masks import PartitionMasked
 from xdsl_neuron.dialects.neuron import ImmediateAttr, TensorType
@@ -25,42 +30,6 @@ def check_searched(instruction: ComputeInstruction, name: str) -> None:
         raise VerifyException(
             f"'{name}' has {count} elements per partition, but must be between "
             f"{MIN_ELEMENTS} and {MAX_ELEMENTS}"
-        )
-
-
-def check_partitions(instruction: ComputeInstruction, first: str, *names: str) -> None:
-    """Operands have as many partitions as the first one."""
-    data = instruction.data()
-    expected = data[first].partitions
-    for name in names:
-        operand = data.get(name)
-        if operand is not None and operand.partitions != expected:
-            raise VerifyException(
-                f"number of partitions mismatch in parameters ({first}: {expected}, "
-                f"{name}: {operand.partitions})"
-            )
-
-
-def check_count(instruction: ComputeInstruction, name: str, count: int) -> None:
-    """An operand has exactly `count` elements per partition."""
-    found = instruction.data()[name].free_count
-    if found != count:
-        raise VerifyException(
-            f"'{name}' has {found} elements per partition, but must have exactly "
-            f"{count}"
-        )
-
-
-def check_dtype(
-    instruction: ComputeInstruction, name: str, allowed: tuple[DType, ...]
-) -> None:
-    """An operand's element type is one of those allowed."""
-    dtype = instruction.data()[name].dtype
-    if dtype not in allowed:
-        names = ", ".join(item.nki_name for item in allowed)
-        raise VerifyException(
-            f"Unsupported dtype '{dtype.nki_name}' of '{name}' in "
-            f"'{instruction.name}', expected one of the following dtypes: {names}"
         )
 
 
@@ -182,9 +151,4 @@ class MatchReplaceIndices8(MatchReplace8):
     @gate("MaxIndexAndMatchReplace: gen3+", "bir.md 6.8")
     def index_arch(self) -> None:
         """Gen2 has no form with indices."""
-        arch = target_of(self)
-        if arch is not None and arch.level < 30:
-            raise VerifyException(
-                f"{arch.name} has no match and replace with indices; find them with "
-                "nc_find_index8 first"
-            )
+        check_level(self, 30)

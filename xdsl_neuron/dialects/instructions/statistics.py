@@ -8,16 +8,15 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import target_of
-from xdsl_neuron.dialects.instructions.masks import PartitionMasked
-from xdsl_neuron.dialects.instructions.search import (
+from xdsl_neuron.dialects.instructions.checks import (
+    FLOAT32,
     check_count,
     check_dtype,
     check_partitions,
 )
+from xdsl_neuron.dialects.instructions.masks import PartitionMasked
 from xdsl_neuron.dialects.neuron import ImmediateAttr, TensorType
-from xdsl_neuron.dtypes import DType
 
-FLOAT32 = (DType.FLOAT32,)
 TRIPLE = 3
 
 

@@ -3,9 +3,13 @@
 from xdsl.irdl import irdl_op_definition
 
 from xdsl_neuron.dialects.instructions import (
+    exponential,
+    index,
     pool,
+    random,
     scan,
     search,
+    selection,
     statistics,
 )
 
@@ -113,3 +117,108 @@ class BNBackpropOp(statistics.BNBackprop):
     """The gradient of batch normalisation."""
 
     name = "penguin.bn_backprop"
+
+
+@irdl_op_definition
+class AffSelTensorScalarOp(selection.AffineSelect):
+    """`nisa.affine_select`."""
+
+    name = "penguin.aff_sel_tensor_scalar"
+
+
+@irdl_op_definition
+class RangeSelectOp(selection.RangeSelect):
+    """`nisa.range_select`."""
+
+    name = "penguin.range_select"
+
+
+@irdl_op_definition
+class RangeSelectReduceOp(selection.RangeSelectReduce):
+    """`nisa.range_select` with a reduction."""
+
+    name = "penguin.range_select_reduce"
+
+
+@irdl_op_definition
+class SelectReduceOp(selection.SelectReduce):
+    """`nisa.select_reduce`."""
+
+    name = "penguin.select_reduce"
+
+
+@irdl_op_definition
+class ExponentialOp(exponential.Exponential):
+    """`nisa.exponential`."""
+
+    name = "penguin.exponential"
+
+
+@irdl_op_definition
+class ExponentialReduceOp(exponential.ExponentialReduce):
+    """`nisa.exponential` with a reduction."""
+
+    name = "penguin.exponential_reduce"
+
+
+@irdl_op_definition
+class Activate2Op(exponential.Activate2):
+    """`nisa.activate2`."""
+
+    name = "penguin.activate2"
+
+
+@irdl_op_definition
+class NonzeroWithCountOp(index.NonzeroWithCount):
+    """`nisa.nonzero_with_count`."""
+
+    name = "penguin.nonzero_with_count"
+
+
+@irdl_op_definition
+class GetSequenceBoundsOp(index.GetSequenceBounds):
+    """`nisa.sequence_bounds`."""
+
+    name = "penguin.get_sequence_bounds"
+
+
+@irdl_op_definition
+class RngOp(random.Rng):
+    """`nisa.rng`."""
+
+    name = "penguin.rng"
+
+
+@irdl_op_definition
+class Rand2Op(random.Rand2):
+    """`nisa.rand2`."""
+
+    name = "penguin.rand2"
+
+
+@irdl_op_definition
+class SetRngSeedOp(random.SetRandState):
+    """`nisa.set_rng_seed`."""
+
+    name = "penguin.set_rng_seed"
+
+
+@irdl_op_definition
+class RandSetStateOp(random.RandSetState):
+    """`nisa.rand_set_state`."""
+
+    name = "penguin.rand_set_state"
+
+
+@irdl_op_definition
+class RandGetStateOp(random.RandGetState):
+    """`nisa.rand_get_state`."""
+
+    name = "penguin.rand_get_state"
+
+
+@irdl_op_definition
+class DropoutMaskOp(random.Dropout):
+    """`nisa.dropout`."""
+
+    name = "penguin.dropout_mask"

@@ -20,8 +20,12 @@ baremetal = benchmark = profile = jit
 
 
 def trace(kernel: Any, **options: Any) -> Callable[..., ModuleOp]:
-    """`trace(kernel)(*specs)`: the verified `penguin` module of a kernel."""
-    return as_kernel(kernel, PERSONALITY).trace
+    """
+    `trace(kernel)(*specs)`: the verified `penguin` module of a kernel.
+
+    `enable_const_rewrite=True` leaves constants to the pass `penguin-const-rewrite`.
+    """
+    return as_kernel(kernel, PERSONALITY).with_options(**options).trace
 
 
 def simulate(kernel: Any, **options: Any) -> Kernel:

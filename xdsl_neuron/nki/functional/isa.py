@@ -4,16 +4,18 @@ from typing import Any
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_axes,
+    as_integer,
+    as_integers,
     as_mask,
     as_number,
     as_operand,
     as_optional_operand,
     as_shape,
     as_view,
+    dma_options,
     hidden_options,
 )
 from xdsl_neuron.nki.dtype import as_dtype
@@ -306,16 +308,80 @@ def dma_copy(
 ) -> None:
     """Copies any pattern of HBM or SBUF; one side may be indexed by a tile."""
     op = None if dst_rmw_op is None else as_alu(dst_rmw_op, "dma_copy", "dst_rmw_op")
-    if op not in (None, AluOp.ADD):
-        raise NKIValueError("scatter op can only support bypass or add for now")
     session().dma_copy(
-        as_view(dst, "dst"),
         as_view(src, "src"),
+        as_view(dst, "dst"),
         as_mask(mask),
         op,
         as_oob(oob_mode),
         as_dge(dge_mode),
-        **hidden_options("dma_copy", hidden),
+        **dma_options("dma_copy", hidden),
+    )
+
+
+@api
+def dma_transpose(
+    src: Any,
+    *,
+    axes: Any = None,
+    dge_mode: Any = dge_mode.unknown,
+    mask: Any = None,
+    dtype: Any = None,
+    oob_mode: Any = oob_mode.error,
+    **hidden: Any,
+) -> View:
+    """A tile with its dimensions permuted by the DMA engines."""
+    return session().dma_transpose(
+        as_view(src, "src"),
+        None if axes is None else as_axes(axes),
+        as_mask(mask),
+        dtype=_kind(dtype),
+        dge_mode=as_dge(dge_mode),
+        oob_mode=as_oob(oob_mode),
+        **dma_options("dma_transpose", hidden),
+    )
+
+
+@api
+def local_gather(
+    src_buffer: Any,
+    index: Any,
+    num_elem_per_idx: int = 1,
+    num_valid_indices: int | None = None,
+    *,
+    mask: Any = None,
+    **hidden: Any,
+) -> View:
+    """Each GpSIMD core gathers within its 16 partitions."""
+    valid = num_valid_indices
+    return session().local_gather(
+        as_view(src_buffer, "src_buffer"),
+        as_view(index, "index"),
+        as_integer(num_elem_per_idx, "num_elem_per_idx"),
+        None if valid is None else as_integer(valid, "num_valid_indices"),
+        as_mask(mask),
+        **hidden_options("local_gather", hidden),
+    )
+
+
+@api
+def nc_stream_shuffle(
+    src: Any,
+    dst: Any,
+    shuffle_mask: Any,
+    *,
+    dtype: Any = None,
+    mask: Any = None,
+    **hidden: Any,
+) -> None:
+    """Permutes partitions inside every block of 32."""
+    session().stream_shuffle(
+        as_view(src, "src"),
+        as_view(dst, "dst"),
+        as_integers(shuffle_mask, "shuffle_mask"),
+        as_mask(mask),
+        _kind(dtype),
+        **hidden_options("nc_stream_shuffle", hidden),
     )
 
 
@@ -329,12 +395,15 @@ __all__ = [
     "activation",
     "dge_mode",
     "dma_copy",
+    "dma_transpose",
     "engine",
     "get_nc_version",
     "gpsimd_engine",
     "iota",
+    "local_gather",
     "memset",
     "nc_matmul",
+    "nc_stream_shuffle",
     "nc_transpose",
     "nc_version",
     "oob_mode",

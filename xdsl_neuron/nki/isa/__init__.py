@@ -19,8 +19,15 @@ from xdsl_neuron.nki.isa.compute import (
     tensor_scalar,
     tensor_tensor,
 )
-from xdsl_neuron.nki.isa.dma import dma_compute, dma_copy
+from xdsl_neuron.nki.isa.dma import dma_compute, dma_copy, dma_transpose
+from xdsl_neuron.nki.isa.gathers import local_gather, nc_n_gather, nc_stream_shuffle
 from xdsl_neuron.nki.isa.matrix import get_nc_version, nc_matmul, nc_transpose
+from xdsl_neuron.nki.isa.registers import (
+    register_alloc,
+    register_load,
+    register_move,
+    register_store,
+)
 
 tensor_engine = engine.tensor
 vector_engine = engine.vector
@@ -33,18 +40,26 @@ __all__ = [
     "dge_mode",
     "dma_compute",
     "dma_copy",
+    "dma_transpose",
     "engine",
     "get_nc_version",
     "gpsimd_engine",
     "iota",
+    "local_gather",
     "matmul_perf_mode",
     "memset",
     "nc_matmul",
+    "nc_n_gather",
+    "nc_stream_shuffle",
     "nc_transpose",
     "nc_version",
     "oob_mode",
     "reciprocal",
     "reduce_cmd",
+    "register_alloc",
+    "register_load",
+    "register_move",
+    "register_store",
     "scalar_engine",
     "tensor_copy",
     "tensor_copy_predicated",

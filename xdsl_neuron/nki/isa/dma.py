@@ -3,14 +3,24 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode
+from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode, QosClass
 from xdsl_neuron.nki.api import api
-from xdsl_neuron.nki.arguments import as_name, as_number, as_view, is_sequence
+from xdsl_neuron.nki.arguments import (
+    as_axes,
+    as_name,
+    as_number,
+    as_view,
+    is_sequence,
+)
 from xdsl_neuron.nki.enums import as_dge, as_engine, as_oob, dge_mode, engine, oob_mode
 from xdsl_neuron.nki.ops import as_alu
 from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.dma import validate_dma_qos
 from xdsl_neuron.tracer.errors import NKINotImplementedError, NKIValueError
+from xdsl_neuron.tracer.index import is_integer
 from xdsl_neuron.tracer.views import View
+
+_PRIORITIES = (QosClass.P0, QosClass.P1, QosClass.P2, QosClass.P3)
 
 
 @api
@@ -36,14 +46,52 @@ def dma_copy(
         raise NKIValueError(
             "dma_copy engine can only be specified when HWDGE mode is used."
         )
-    if priority is not None:
-        raise NKINotImplementedError("dma_copy(priority=...) is not supported")
     session().dma_copy(
-        as_view(dst, "dst"),
         as_view(src, "src"),
+        as_view(dst, "dst"),
         rmw_op=None if dst_rmw_op is None else as_alu(dst_rmw_op, "dma_copy"),
         oob_mode=as_oob(oob_mode),
         dge_mode=dge,
+        dma_qos=as_qos(priority),
+        name=as_name(name),
+    )
+
+
+def as_qos(priority: Any) -> QosClass | None:
+    """
+    The quality-of-service class of a DMA's priority: 0 is P0, up to 3.
+
+    Our choice: the reference names the argument and not its values.
+    """
+    if priority is None:
+        return None
+    if is_integer(priority) and 0 <= int(priority) < len(_PRIORITIES):
+        return _PRIORITIES[int(priority)]
+    return validate_dma_qos(priority).data
+
+
+@api
+def dma_transpose(
+    dst: Any,
+    src: Any,
+    axes: Any = None,
+    priority: Any = None,
+    dge_mode: Any = dge_mode.unknown,
+    oob_mode: Any = oob_mode.error,
+    name: str | None = None,
+) -> None:
+    """
+    `dst = permute(src, axes)` in the DMA engines; rows of `src` may be gathered.
+
+    Rank 2 has axes (1, 0), 3 (2, 1, 0), 4 (3, 1, 2, 0).
+    """
+    session().dma_transpose(
+        as_view(src, "src"),
+        None if axes is None else as_axes(axes),
+        dst=as_view(dst, "dst"),
+        dge_mode=as_dge(dge_mode),
+        oob_mode=as_oob(oob_mode),
+        dma_qos=as_qos(priority),
         name=as_name(name),
     )
 
@@ -102,7 +150,7 @@ def _accumulate(
     adds = len(others) < len(sources) or target.is_indirect
     for source in others:
         trace.dma_copy(
-            target, source, rmw_op=AluOp.ADD if adds else None, oob_mode=oob, name=name
+            source, target, rmw_op=AluOp.ADD if adds else None, oob_mode=oob, name=name
         )
         adds = True
 

@@ -7,7 +7,6 @@ from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_number, as_view
 from xdsl_neuron.nki.dtype import NAMED, as_dtype
 from xdsl_neuron.nki.enums import REGION_OF
-from xdsl_neuron.nki.language.constants import constant_contents
 from xdsl_neuron.nki.language.tensors import fill, make_tensor, request
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKINotImplementedError
@@ -60,8 +59,8 @@ def full(
 @api
 def shared_constant(constant: Any, dtype: Any = None) -> View:
     """A read-only tensor in HBM with the elements of a NumPy array."""
-    kind, contents, shape = constant_contents(constant, dtype)
-    return session().shared_constant(contents, shape, kind)
+    kind = None if dtype is None else as_dtype(dtype)
+    return session().shared_constant(constant, kind)
 
 
 @api
@@ -70,7 +69,7 @@ def shared_identity_matrix(n: int, dtype: Any = "uint8", dst: Any = None) -> Vie
     trace = session()
     found = trace.shared_identity_matrix(int(n), as_dtype(dtype))
     if dst is not None:
-        trace.dma_copy(as_view(dst, "dst"), found)
+        trace.dma_copy(found, as_view(dst, "dst"))
     return found
 
 

@@ -12,6 +12,7 @@ from xdsl_neuron.nki.arguments import (
     as_operand,
     as_shape,
     as_view,
+    dma_options,
     hidden_options,
 )
 from xdsl_neuron.nki.dtype import as_dtype
@@ -32,7 +33,7 @@ def load(src: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any) -> Vie
     if source.space is not Space.HBM:
         raise NKITypeError(f"load reads a tensor in hbm, got {source!r}")
     return session().load(
-        source, as_mask(mask), _kind(dtype), **hidden_options("load", hidden)
+        source, as_mask(mask), _kind(dtype), **dma_options("load", hidden)
     )
 
 
@@ -43,15 +44,49 @@ def store(dst: Any, value: Any, *, mask: Any = None, **hidden: Any) -> None:
         as_view(dst, "dst"),
         as_operand(value, "value"),
         as_mask(mask),
-        **hidden_options("store", hidden),
+        **dma_options("store", hidden),
     )
 
 
 @api
 def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None) -> View:
-    """Loads a two-dimensional tile with its dimensions swapped, a strided DMA."""
+    """
+    Loads a two-dimensional HBM tile with its dimensions swapped, a DMA transpose.
+
+    The mask is over the dimensions of `src`.
+    """
     source = as_view(src, "src")
-    return session().load(source.permuted((1, 0)), as_mask(mask), _kind(dtype))
+    if source.space is not Space.HBM or source.ndim != 2:
+        raise NKITypeError(
+            f"load_transpose2d reads a two-dimensional tile in hbm, got {source!r}"
+        )
+    return session().dma_transpose(source, (1, 0), as_mask(mask), dtype=_kind(dtype))
+
+
+@api
+def gather_flattened(
+    data: Any,
+    indices: Any,
+    axis: int = 0,
+    *,
+    mask: Any = None,
+    dtype: Any = None,
+    **hidden: Any,
+) -> View:
+    """
+    Elements of each partition's flattened free dimensions, picked by `indices`.
+
+    `axis` is of the later releases; only 0, all free dimensions, is documented.
+    """
+    if axis != 0:
+        raise NKIValueError(f"gather_flattened: axis must be 0, got {axis}")
+    return session().gather_flattened(
+        as_view(data, "data"),
+        as_view(indices, "indices"),
+        as_mask(mask),
+        _kind(dtype),
+        **hidden_options("gather_flattened", hidden),
+    )
 
 
 @api
@@ -96,7 +131,12 @@ def where(
 @api
 def broadcast_to(x: Any, shape: Any, dtype: Any = None) -> View:
     """A tile repeated to `shape`; a repeated partition is a copy."""
-    return session().broadcast(as_view(x, "x"), as_shape(shape))
+    trace = session()
+    found = trace.broadcast(as_view(x, "x"), as_shape(shape))
+    kind = _kind(dtype)
+    if kind is None or kind is found.element_type:
+        return found
+    return trace.tensor_copy(found, dtype=kind)
 
 
 @api

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, NoReturn, TypeAlias, TypeVar, cast
+from typing import Final, NoReturn, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
@@ -42,7 +42,7 @@ class Huge:
 
 
 Json: TypeAlias = (
-    "None | bool | int | float | str | Huge | list[Json] | dict[str, Json]"
+    "bool | int | float | str | Huge | list[Json] | dict[str, Json] | None"
 )
 """A JSON value; what is read has an `Object` for each object."""
 
@@ -132,17 +132,16 @@ class Node:
         self.text.fail(self.start, f"{where}{message}")
 
     def _expected(self, what: str) -> NoReturn:
-        kinds = {dict: "an object", list: "an array", type(None): "null"}
-        value = self.value
-        if isinstance(value, dict | list | None):
-            shown = next(
-                name for kind, name in kinds.items() if isinstance(value, kind)
-            )
-        elif isinstance(value, Huge):
-            shown = f"a number of {value.digits} digits"
-        else:
-            shown = json.dumps(value)
-            shown = shown if len(shown) <= 60 else f"{shown[:60]}..."
+        match self.value:
+            case dict():
+                shown = "an object"
+            case list():
+                shown = "an array"
+            case Huge(digits):
+                shown = f"a number of {digits} digits"
+            case scalar:
+                shown = json.dumps(scalar)
+        shown = shown if len(shown) <= 60 else f"{shown[:60]}..."
         self.fail(f"expected {what}, got {shown}")
 
     def object(self) -> dict[str, Json]:
@@ -249,8 +248,3 @@ def parse_document(text: str, name: str) -> Node:
     """
     document = Text(name, text)
     return Node(document, document.parse(), "", 0)
-
-
-def plain(value: object) -> Json:
-    """An object made of dicts, lists and scalars as a JSON value."""
-    return cast(Json, value)

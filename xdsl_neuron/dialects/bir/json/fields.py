@@ -51,9 +51,7 @@ AXES = ("X", "XY", "XYZ", "XYZW")
 """`AxisListType` by the number of folded dimensions (bir.md 1.16)."""
 
 
-def _axis_to_json(
-    value: Attribute | None, data: Operands, affine: WriteAffine
-) -> Keys:
+def _axis_to_json(value: Attribute | None, data: Operands, affine: WriteAffine) -> Keys:
     count = len(value.get_values()) if isinstance(value, DenseArrayBase) else 0
     return {"axis": AXES[count - 1]} if 0 < count <= len(AXES) else {}
 
@@ -115,9 +113,7 @@ def _constant_from_json(
     return ImmediateAttr.of(number)
 
 
-memset_constant = Field(
-    "value", ("constant",), _constant_to_json, _constant_from_json
-)
+memset_constant = Field("value", ("constant",), _constant_to_json, _constant_from_json)
 
 
 def _pattern_to_json(
@@ -169,9 +165,7 @@ affine_pattern = Field(
 )
 
 
-def _flag_to_json(
-    value: Attribute | None, data: Operands, affine: WriteAffine
-) -> Keys:
+def _flag_to_json(value: Attribute | None, data: Operands, affine: WriteAffine) -> Keys:
     auto = MatmulAccumulate.AUTO
     member = value.data if isinstance(value, MatmulAccumulateAttr) else auto
     return {"accumulation_flag": member.number}
@@ -228,7 +222,9 @@ indirect_dims = Field(
 )
 
 
-def _count_to_json(value: Attribute | None, data: Operands, affine: WriteAffine) -> Keys:
+def _count_to_json(
+    value: Attribute | None, data: Operands, affine: WriteAffine
+) -> Keys:
     return {"num_indices": data["index"].access.count}
 
 

@@ -17,8 +17,8 @@ from xdsl_neuron.dialects.bir.json.document import Json
 from xdsl_neuron.dialects.bir.json.fields import (
     Field,
     accumulation_flag,
-    axis,
     affine_pattern,
+    axis,
     entry_step,
     indirect_dims,
     memset_constant,

@@ -142,8 +142,10 @@ def access_to_json(layout: Layout, access: Access, name: Reference) -> dict[str,
         if access.partition is not None:
             start.insert(0, access.partition)
         addrs: list[Json] = [name.affine(expression) for expression in start]
-        return found | {"kind": "symbolic_ap", "addrs": addrs}
-    found |= {"kind": "physical_ap", "memref": name.memref, "offset": total.constant}
+        found["kind"], found["addrs"] = "symbolic_ap", addrs
+        return found
+    found["kind"], found["memref"] = "physical_ap", name.memref
+    found["offset"] = total.constant
     if total.terms:
         found["dynamic_ap_info"] = {
             "actual_ap": found.get("ap"),
@@ -234,5 +236,3 @@ def exact_access_from_json(node: Node, affine: ReadAffine) -> Access | None:
         start,
         None if dtype is None else read_dtype(dtype),
     )
-
-

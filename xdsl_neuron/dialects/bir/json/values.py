@@ -66,7 +66,7 @@ def to_json_value(value: Attribute, affine: WriteAffine) -> Json:
         case StringAttr():
             return value.data
         case DenseArrayBase():
-            return [int(item) for item in value.get_values()]
+            return [int(item) for item in cast(Any, value).get_values()]
         case ImmediateAttr():
             return number_to_json(value)
         case AffineAttr():
@@ -76,8 +76,9 @@ def to_json_value(value: Attribute, affine: WriteAffine) -> Json:
         case EdgesAttr():
             return [[name, EDGE_NAMES[kind]] for kind, name in value.data]
         case _ if isinstance(value, EnumAttribute):
-            member = cast(EnumAttribute[NumberedEnum], value).data
-            return _SPELLED.get(type(value), {}).get(member, member.value)
+            enumeration = cast(EnumAttribute[NumberedEnum], value)
+            member = enumeration.data
+            return _SPELLED.get(type(enumeration), {}).get(member, member.value)
         case _:
             return {"attribute": attribute_text(value)}
 
@@ -86,7 +87,7 @@ def from_json_value(
     kind: type[Attribute] | None, node: Node, affine: ReadAffine
 ) -> Attribute | None:
     """The attribute of class `kind`; None for a flag that is not set."""
-    if kind is None or isinstance(node.value, dict) and "attribute" in node.value:
+    if kind is None or (isinstance(node.value, dict) and "attribute" in node.value):
         return parse_attribute(node.child("attribute"))
     if kind is UnitAttr:
         return UnitAttr() if node.boolean() else None

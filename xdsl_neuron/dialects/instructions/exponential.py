@@ -1,0 +1,154 @@
+"""The vector engine's exponential, and activations with two ALU stages (trn3)."""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instructions.checks import (
+    check_arithmetic,
+    check_given_at_most_once,
+    check_level,
+    check_row,
+)
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.masks import BoxMasked
+from xdsl_neuron.dialects.neuron import (
+    ActivationFunctionAttr,
+    AluOpAttr,
+    ImmediateAttr,
+    TensorType,
+)
+from xdsl_neuron.isa import ActivationFunction, AluOp, Engine
+
+
+class Exponential(ComputeInstruction):
+    """`dst = exp(src - max_value)` in fp32 on the vector engine."""
+
+    OUTS: ClassVar[tuple[str, ...]] = ("dst",)
+    INS: ClassVar = ("src", "max_value")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    max_value = opt_operand_def(TensorType)
+    max_value_imm = opt_prop_def(ImmediateAttr)
+
+    @gate("... is available on ...", "bir.md 7.3 Exponential")
+    def exponential_arch(self) -> None:
+        """From gen4."""
+        check_level(self, 40)
+
+    @gate("max_value scalar or [P,1]", "nki.md 1.1 exponential")
+    def max_value_given(self) -> None:
+        """An fp32 number, or one per partition; 0 where it is absent."""
+        check_given_at_most_once(self, "max_value", self.max_value_imm)
+        check_row(self, "max_value")
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """The input has the output's elements."""
+        self.check_elementwise("src")
+
+
+class ExponentialReduce(BoxMasked, Exponential):
+    """An exponential, and `reduce_res` the sum over its rows."""
+
+    OUTS: ClassVar[tuple[str, ...]] = ("dst", "reduce_res")
+
+    dst = operand_def(TensorType)
+    reduce_res = operand_def(TensorType)
+    src = operand_def(TensorType)
+    max_value = opt_operand_def(TensorType)
+
+    @gate("reduce_res [P,1]", "nki.md 1.1 exponential")
+    def reduce_shape(self) -> None:
+        """One fp32 sum per partition."""
+        check_row(self, "reduce_res")
+
+
+class Activate2(ComputeInstruction):
+    """`dst = func((src op0 scalar0) op1 scalar1; alpha)` in fp32."""
+
+    ENGINES: ClassVar = (Engine.ACTIVATION,)
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src", "scalar0", "scalar1")
+    HEADER: ClassVar = ("func",)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    scalar0 = opt_operand_def(TensorType)
+    scalar1 = opt_operand_def(TensorType)
+    func = prop_def(ActivationFunctionAttr)
+    op0 = opt_prop_def(AluOpAttr)
+    imm0 = opt_prop_def(ImmediateAttr)
+    reverse0 = opt_prop_def(UnitAttr)
+    op1 = opt_prop_def(AluOpAttr)
+    imm1 = opt_prop_def(ImmediateAttr)
+    reverse1 = opt_prop_def(UnitAttr)
+    alpha = opt_prop_def(ImmediateAttr)
+
+    @gate("... is available on ...", "nki.md 1.1 activate2")
+    def activate2_arch(self) -> None:
+        """From gen4."""
+        check_level(self, 40)
+
+    @gate("op1 needs op0; reverse needs its op", "nki.md 1.1 activate2")
+    def stages_given(self) -> None:
+        """Each operation has one scalar, and nothing else is given."""
+        if self.op1 is not None and self.op0 is None:
+            raise VerifyException("op1 needs op0")
+        self._check_stage("0", self.op0, self.imm0, self.reverse0)
+        self._check_stage("1", self.op1, self.imm1, self.reverse1)
+        self.check_per_partition_scalar("scalar0", "scalar1")
+
+    def _check_stage(
+        self,
+        number: str,
+        op: AluOpAttr | None,
+        immediate: ImmediateAttr | None,
+        reverse: UnitAttr | None,
+    ) -> None:
+        given = (f"scalar{number}" in self.data_values()) + (immediate is not None)
+        if given != (op is not None):
+            raise VerifyException(
+                f"op{number} takes exactly one of scalar{number} and imm{number}, and "
+                "they need it"
+            )
+        if reverse is not None and op is None:
+            raise VerifyException(f"reverse{number} needs op{number}")
+        check_arithmetic(self, AluOp.BYPASS if op is None else op.data)
+
+    @gate("immediates both tensors -> same dtype", "nki.md 1.1 activate2")
+    def scalar_dtypes(self) -> None:
+        """Two columns are of one type."""
+        data = self.data()
+        first, second = data.get("scalar0"), data.get("scalar1")
+        if first is not None and second is not None and first.dtype != second.dtype:
+            raise VerifyException(
+                f"scalar0 and scalar1 must have the same dtype, got "
+                f"{first.dtype.nki_name} and {second.dtype.nki_name}"
+            )
+
+    @gate("alpha is used only by Prelu", "bir.md 10.5")
+    def alpha_of_relu(self) -> None:
+        """The slope of negative inputs; Lrelu has it fixed at 0.01 and ignores it."""
+        leaky = (ActivationFunction.PRELU, ActivationFunction.LRELU)
+        if self.alpha is not None and self.func.data not in leaky:
+            raise VerifyException(f"alpha is used only by Prelu, got {self.func.data}")
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """The input has the output's elements."""
+        self.check_elementwise("src")

@@ -1,0 +1,233 @@
+"""
+Random numbers, as functions of an explicit state.
+
+A state is a uint32 tensor with the XORWOW words of each partition: 6 on GpSIMD, 24 (4
+lanes of 6) on the vector engine. An instruction reads `state` and writes the advanced
+one to `next_state`, which may be the same tensor.
+"""
+
+from typing import ClassVar
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+)
+from xdsl.utils.exceptions import VerifyException
+
+from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instructions.checks import (
+    FLOAT32,
+    check_dtype,
+    check_given_at_most_once,
+    check_given_once,
+    check_level,
+    check_partitions,
+    check_row,
+)
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.masks import PartitionMasked, Unmasked
+from xdsl_neuron.dialects.neuron import ImmediateAttr, TensorType
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import Engine
+
+UINT32 = (DType.UINT32,)
+POOL_WORDS = 6
+DVE_WORDS = 24
+
+
+def check_state(instruction: ComputeInstruction, *names: str) -> None:
+    """uint32 words, as many per partition as the engine's generator has."""
+    pool = instruction.engine.data is Engine.POOL
+    words = POOL_WORDS if pool else DVE_WORDS
+    data = instruction.data()
+    for name in names:
+        check_dtype(instruction, name, UINT32)
+        found = data[name].free_count
+        if found != words:
+            other = "engine = Pool has 6" if words == DVE_WORDS else "engine DVE has 24"
+            raise VerifyException(
+                f"'{name}' has {found} elements per partition, but must have exactly "
+                f"{words} ({other})"
+            )
+
+
+class Rng(PartitionMasked):
+    """Fills `dst` with random bits, cut to its integer type."""
+
+    ENGINES: ClassVar = (Engine.DVE, Engine.POOL)
+    OUTS: ClassVar = ("dst", "next_state")
+    INS: ClassVar = ("state",)
+
+    dst = operand_def(TensorType)
+    next_state = operand_def(TensorType)
+    state = operand_def(TensorType)
+
+    @gate("integer dst", "nki.md 1.1 rng")
+    def integer_result(self) -> None:
+        """Raw words have no meaning as floating point."""
+        dst = self.data()["dst"]
+        if not dst.dtype.is_integer:
+            raise VerifyException(
+                f"'dst' of '{self.name}' must be an integer tile, got "
+                f"{dst.dtype.nki_name}"
+            )
+
+    @gate("6 values (Pool) or 24 (DVE) per partition", "nki.md 1.1 rand_set_state")
+    def state_words(self) -> None:
+        """The state is that of the engine."""
+        check_state(self, "state", "next_state")
+        check_partitions(self, "dst", "state", "next_state")
+
+
+class Rand2(PartitionMasked):
+    """Fills `dst` with uniform fp32 numbers in [low, high)."""
+
+    OUTS: ClassVar = ("dst", "next_state")
+    INS: ClassVar = ("state", "low", "high")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    dst = operand_def(TensorType)
+    next_state = operand_def(TensorType)
+    state = operand_def(TensorType)
+    low = opt_operand_def(TensorType)
+    high = opt_operand_def(TensorType)
+    low_imm = opt_prop_def(ImmediateAttr)
+    high_imm = opt_prop_def(ImmediateAttr)
+
+    @gate("... is available on ...", "bir.md 7.3 Rand2", "inferred")
+    def rand2_arch(self) -> None:
+        """From gen4."""
+        check_level(self, 40)
+
+    @gate("float32 out", "bir.md 6.11")
+    def float_result(self) -> None:
+        """23 random bits fill an fp32 number."""
+        check_dtype(self, "dst", FLOAT32)
+
+    @gate("min default 0, max default 1", "bir.md 6.11")
+    def bounds_given(self) -> None:
+        """fp32 numbers, or one per partition."""
+        check_given_at_most_once(self, "low", self.low_imm)
+        check_given_at_most_once(self, "high", self.high_imm)
+        check_row(self, "low", "high")
+
+    @gate("6 values (Pool) or 24 (DVE) per partition", "nki.md 1.1 rand_set_state")
+    def state_words(self) -> None:
+        """The state is that of the engine."""
+        check_state(self, "state", "next_state")
+        check_partitions(self, "dst", "state", "next_state")
+
+
+class SetRandState(Unmasked):
+    """Spreads one 32-bit seed over the words of a state."""
+
+    ENGINES: ClassVar = (Engine.DVE, Engine.POOL)
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src",)
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+
+    @gate("[1,1] 32-bit", "nki.md 1.1 set_rng_seed")
+    def one_seed(self) -> None:
+        """One 32-bit integer."""
+        src = self.data()["src"]
+        check_dtype(self, "src", (DType.UINT32, DType.INT32))
+        if src.access.count != 1:
+            raise VerifyException(f"'src' must hold one seed, got {src}")
+
+    @gate("6 values (Pool) or 24 (DVE) per partition", "nki.md 1.1 rand_set_state")
+    def state_words(self) -> None:
+        """The state is that of the engine."""
+        check_state(self, "dst")
+
+
+class RandSetState(PartitionMasked):
+    """Loads a state; a partition of zeros gets one word set."""
+
+    ENGINES: ClassVar = (Engine.DVE, Engine.POOL)
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src",)
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+
+    @gate("... is available on ...", "bir.md 7.3 RandSetState", "inferred")
+    def state_arch(self) -> None:
+        """From gen3."""
+        check_level(self, 30)
+
+    @gate("6 values (Pool) or 24 (DVE) per partition", "nki.md 1.1 rand_set_state")
+    def state_words(self) -> None:
+        """uint32 words of every partition on both sides."""
+        check_state(self, "dst", "src")
+        check_partitions(self, "dst", "src")
+
+
+class RandGetState(PartitionMasked):
+    """Stores a state."""
+
+    ENGINES: ClassVar = (Engine.DVE, Engine.POOL)
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src",)
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+
+    @gate("... is available on ...", "bir.md 7.3 RandGetState", "inferred")
+    def state_arch(self) -> None:
+        """From gen3."""
+        check_level(self, 30)
+
+    @gate("6 values (Pool) or 24 (DVE) per partition", "nki.md 1.1 rand_get_state")
+    def state_words(self) -> None:
+        """uint32 words of every partition on both sides."""
+        check_state(self, "dst", "src")
+        check_partitions(self, "dst", "src")
+
+
+class Dropout(PartitionMasked):
+    """
+    `dst = src`, but 0 where a uniform random number is below `probability`.
+
+    With `keep_threshold`, 0 where it is not below. What is kept is not scaled.
+    """
+
+    OUTS: ClassVar = ("dst", "next_state")
+    INS: ClassVar = ("src", "state", "probability")
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    dst = operand_def(TensorType)
+    next_state = operand_def(TensorType)
+    src = operand_def(TensorType)
+    state = operand_def(TensorType)
+    probability = opt_operand_def(TensorType)
+    probability_imm = opt_prop_def(ImmediateAttr)
+    keep_threshold = opt_prop_def(UnitAttr)
+
+    @gate("dst.dtype==data.dtype", "nki.md 1.1 dropout")
+    def same_dtype(self) -> None:
+        """Kept elements move their bits."""
+        check_dtype(self, "dst", (self.data()["src"].dtype,))
+
+    @gate("prob scalar or [P,1]", "nki.md 1.1 dropout")
+    def probability_given(self) -> None:
+        """One fp32 probability, or one per partition."""
+        check_given_once(self, "probability", self.probability_imm)
+        check_row(self, "probability")
+
+    @gate("6 values (Pool) or 24 (DVE) per partition", "nki.md 1.1 rand_set_state")
+    def state_words(self) -> None:
+        """The state is that of the engine."""
+        check_state(self, "state", "next_state")
+        check_partitions(self, "dst", "state", "next_state")
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """The input has the output's elements."""
+        self.check_elementwise("src")

@@ -1,0 +1,15 @@
+"""What a trace can be asked to do otherwise."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class TraceOptions:
+    """
+    Options of a trace (penguin.md 6.1).
+
+    `enable_const_rewrite`: constants stay as the kernel gave them, one tensor a call,
+    for the pass `penguin-const-rewrite` to fold.
+    """
+
+    enable_const_rewrite: bool = False
