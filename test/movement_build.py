@@ -1,6 +1,6 @@
 """Kernels of random steps, made of the builder's methods for memory and DMA."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import numpy as np
@@ -49,7 +49,7 @@ class Kernel:
             return trace.finish(outputs)
 
     @contextmanager
-    def _around(self, step: Step) -> Iterator[None]:
+    def _around(self, step: Step) -> Generator[None]:
         if not step.loops:
             yield
             return

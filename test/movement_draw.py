@@ -142,8 +142,9 @@ class Drawer(Generator):
         src = self.access((shape[0], *free), dtype, True, loops=loops, compute=True)
         dst = self.access(shape, dtype, True, written=True, loops=loops, compute=True)
         count = prod(free)
-        numbers = tuple(self.random.randrange(count) for _ in range(prod(shape)))
-        mask = self.boxes(shape, loops)
+        numbers = self.bulk(count, prod(shape))
+        # A box of an engine's gather starts at the first partition.
+        mask = tuple(p for p in self.boxes(shape, loops) if p.factors[0] <= 0)
         return Step("gather_flattened", dst, src, mask, None, loops, numbers=numbers)
 
     def local_gather(self, loops: bool) -> Step:
@@ -155,8 +156,7 @@ class Drawer(Generator):
         dst = self.access(
             (rows, valid * run), dtype, True, written=True, loops=loops, compute=True
         )
-        numbers = [self.random.randrange(count) for _ in range(rows * columns)]
-        head = (run, valid, *numbers)
+        head = (run, valid, *self.bulk(count, rows * columns))
         return Step("local_gather", dst, src, (), None, loops, numbers=head)
 
     def stream_shuffle(self, loops: bool) -> Step:
@@ -164,7 +164,7 @@ class Drawer(Generator):
         shape, dtype = (rows, *self.shape()[1:]), self.dtype()
         src = self.access(shape, dtype, True, loops=loops, compute=True)
         dst = self.access(shape, dtype, True, written=True, loops=loops, compute=True)
-        lanes = [self.random.randrange(32) for _ in range(32)]
+        lanes = list(self.bulk(32, 32))
         for _ in range(self.random.randint(0, 3)):
             lanes[self.random.randrange(32)] = 255
         return Step("stream_shuffle", dst, src, (), None, loops, numbers=tuple(lanes))
@@ -180,12 +180,12 @@ class Drawer(Generator):
     def shared_constant(self, loops: bool) -> Step:
         shape, dtype = self.shape(40), self.dtype()
         count = prod(shape)
-        numbers = [self.random.randint(0, 100) for _ in range(count)]
+        numbers = self.bulk(100, count)
         if self.random.random() < 0.3:
             numbers = numbers[:1] * count
         elif self.random.random() < 0.3:
             shape = (shape[0], shape[0])
-            numbers = [int(n) for n in np.eye(shape[0], dtype=int).reshape(-1)]
+            numbers = tuple(int(n) for n in np.eye(shape[0], dtype=int).reshape(-1))
         dst = self.access(shape, self.dtype(), True, written=True, loops=loops)
         return Step(
             "shared_constant",
@@ -195,7 +195,7 @@ class Drawer(Generator):
             None,
             loops,
             dtype=dtype,
-            numbers=tuple(numbers),
+            numbers=numbers,
         )
 
     def identity(self, loops: bool) -> Step:

@@ -163,6 +163,10 @@ class Generator:
         low = 0 if dtype in (DType.UINT8, DType.UINT32, DType.UINT16) else -100
         return self._numbers.integers(low, 100, shape).astype(NUMPY[dtype])
 
+    def bulk(self, limit: int, count: int) -> tuple[int, ...]:
+        """Many numbers below a limit, from one draw of the source."""
+        return tuple(int(n) for n in self._numbers.integers(0, limit, count))
+
     def hbm(self, size: int, dtype: DType) -> Tensor:
         """An input with at least that many elements."""
         columns = self.random.choice((1, 3, 8))
@@ -274,15 +278,15 @@ class Generator:
     ) -> Index:
         """Duplicates, -1 among them, and rows outside where they are skipped."""
         dtype = dtype or self.random.choice((DType.INT32, DType.UINT32))
+        outside = (limit, limit + 7, 1 << 20, -2, -9)
         found: list[int] = []
-        for _ in range(rows):
-            kind = self.random.randint(0, 9)
+        for kind, row in zip(self.bulk(10, rows), self.bulk(limit, rows), strict=True):
             if kind == 0:
                 found.append(-1)
             elif kind == 1 and skip:
-                found.append(self.random.choice((limit, limit + 7, 1 << 20, -2, -9)))
+                found.append(outside[row % len(outside)])
             else:
-                found.append(self.random.randrange(limit))
+                found.append(row)
         wide = np.array(found, np.int64).reshape(rows, 1)
         array = wide.astype(np.int32).view(NUMPY[dtype])
         return Index(self.given(array, dtype), tuple(found), limit, skip)

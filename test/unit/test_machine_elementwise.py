@@ -175,8 +175,10 @@ def test_operands_of_different_ranks(left: str, right: str) -> None:
 def test_overlapping_copies_read_all_before_they_write() -> None:
     a = random((4, 24))
     text = compute(
-        "penguin.tensor_copy %x0[0, 1][1 x 4, 1 x 23] <- %x0[0, 0][1 x 4, 1 x 23]\n"
-        "penguin.tensor_copy %t <- %x0",
+        "%p = penguin.alloc : <4x24xf32, psum>\n"
+        "penguin.tensor_copy %p <- %x0\n"
+        "penguin.tensor_copy %p[0, 1][1 x 4, 1 x 23] <- %p[0, 0][1 x 4, 1 x 23]\n"
+        "penguin.tensor_copy %t <- %p",
         "4x24xf32",
         out="4x24xf32",
     )

@@ -219,11 +219,13 @@ def test_transpose_moves_bits(dtype: str) -> None:
     assert result.tobytes() == x.T.tobytes()
 
 
-def test_transpose_in_place_and_with_dimensions() -> None:
+def test_transpose_within_a_tile_and_with_dimensions() -> None:
     x = random((16, 16))
     text = compute(
-        "penguin.transpose %x0 <- %x0\n"
-        "penguin.transpose %t[0, 0][1 x 16, 1 x 4, 4 x 4] <- %x0",
+        "%u = penguin.alloc : <16x32xf32, sbuf>\n"
+        "penguin.tensor_copy %u[0, 0][1 x 16, 1 x 16] <- %x0\n"
+        "penguin.transpose %u[0, 16][1 x 16, 1 x 16] <- %u[0, 0][1 x 16, 1 x 16]\n"
+        "penguin.transpose %t[0, 0][1 x 16, 1 x 4, 4 x 4] <- %u[0, 16][1 x 16, 1 x 16]",
         "16x16xf32",
         out="16x16xf32",
     )

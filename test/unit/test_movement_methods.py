@@ -330,8 +330,21 @@ def by_register(x: Any, places: Any) -> Any:
     nisa.tensor_copy(
         column, loaded(x).ap([[40, 64], [1, 1]], scalar_offset=start, indirect_dim=1)
     )
-    nisa.dma_copy(dst=out[1, 0:1, 0:40], src=x.ap([[1, 1], [1, 40]], scalar_offset=held[0:1, 0:1]))
+    nisa.dma_copy(
+        dst=out[1, 0:1, 0:40], src=x.ap([[1, 1], [1, 40]], scalar_offset=held[0:1, 0:1])
+    )
     return out, saved(column)
+
+
+def stored_registers(places: Any) -> Any:
+    held = loaded(places)
+    out = tile(1, 4, dtype=nl.int32)
+    nisa.memset(out, 0)
+    register = nisa.register_alloc(held[0:1, 1:2])
+    nisa.register_store(out[0:1, 2:3], register)
+    nisa.register_load(register, held[0:1, 2:3])
+    nisa.register_store(out[0:1, 3:4], nisa.register_alloc(register * 2 + 5))
+    return saved(out)
 
 
 def shared(x: Any) -> Any:
@@ -406,6 +419,12 @@ DESTINATION: list[tuple[Callable[..., Any], tuple[Array, ...], Any, str]] = [
     ),
     (swapped, (X,), shuffle_reference(X), "stream_shuffle"),
     (by_register, (X, PLACES), register_reference(), "load_tensor_to_register"),
+    (
+        stored_registers,
+        (PLACES,),
+        np.array([[0, 0, 0, 2 * 61 + 5]]),
+        "store_register_to_tensor",
+    ),
     (shared, (X,), TABLE + np.eye(64, 40), "dma_copy"),
 ]
 

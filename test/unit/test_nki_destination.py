@@ -416,7 +416,7 @@ def both_indirect(x: Any) -> None:
                 tile(96, 32), nl.exp, loaded(x), reduce_res=tile(96, 1)
             ),
             NKINotImplementedError,
-            "activation with reduce_op or reduce_res is not supported",
+            "activation with reduce_res and reduce_cmd.idle is not supported",
         ),
     ],
 )

@@ -69,9 +69,19 @@ def instructions(draw: st.DrawFn, loops: int) -> str:
     rows, columns = draw(st.integers(1, PARTITIONS)), draw(st.integers(1, 6))
     tile = st.sampled_from(sorted(TILES))
 
+    shown: list[tuple[str, int, str]] = []
+
     def view(name: str | None = None, columns: int = columns) -> str:
-        found = draw(views(rows, columns, loops))
-        return f"%{name or draw(tile)}{found.text}"
+        """An access of a tile: one already seen as a whole again, or another tile."""
+        if shown and name is None and draw(st.integers(0, 3)) == 0:
+            same = [text for _, wide, text in shown if wide == columns]
+            if same:
+                return same[0]
+        seen = {other for other, _, _ in shown}
+        chosen = name or draw(tile.filter(lambda other: other not in seen))
+        text = f"%{chosen}{draw(views(rows, columns, loops)).text}"
+        shown.append((chosen, columns, text))
+        return text
 
     mask = draw(masks(loops))
     floats = st.sampled_from(["f", "g", "h"])
@@ -97,10 +107,10 @@ def instructions(draw: st.DrawFn, loops: int) -> str:
             value = " + ".join(["l0 * 5 - l1", *["%i * 100", "%j"][:loops]])
             return f"penguin.index_value {view()}{mask} {{value = {value}}}"
         case 6:
-            name = draw(tile)
+            name, other = draw(st.permutations(["f", "h"]))
             return (
                 f"penguin.tensor_copy_predicated {view(name)} <- {view('k')}, "
-                f"src = {view(name)}{mask}"
+                f"src = {view(other)}{mask}"
             )
         case 7:
             op = draw(st.sampled_from(["add", "max", "min", "logical_or"]))

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from levels import after, context, parse
+from levels import after, context, parse, print_module
 from xdsl.dialects.func import Func
 from xdsl.interpreter import Interpreter
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.parser import Parser
 
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.dialects import penguin
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.machine import MachineError, MachineOptions, prepare
 from xdsl_neuron.machine.interpreter import NeuronFunctions
@@ -128,6 +130,24 @@ def test_run_time_loops_in_the_interpreter() -> None:
     interpreter.register_implementations(FuncFunctions())
     (c,) = interpreter.call_op("g", (np.array([[5, 0]], np.int32),))
     assert c.tolist() == [[10, 5]]
+
+
+def test_loops_are_built() -> None:
+    module = parse(COPIES)
+    (load,) = (
+        op for op in module.walk() if isinstance(op, penguin.LoadTensorToRegisterOp)
+    )
+    register = load.results[0]
+    loop = penguin.DynamicForOp.make(0, Affine.index(0) * 2, (register,), 3, "k")
+    again = penguin.DoWhileOp.make()
+    again.body.block.add_op(penguin.ContinueIfOp.make(register))
+    loop.body.block.add_op(again)
+    assert load.parent is not None
+    load.parent.insert_op_after(loop, load)
+    text = print_module(module)
+    assert "penguin.dynamic_for %k = 0 to %r * 2 step 3 {" in text
+    assert "penguin.do_while {\n        penguin.continue_if %r\n" in text
+    assert print_module(parse(text)) == text
 
 
 INT32 = st.integers(-(1 << 31), (1 << 31) - 1)

@@ -51,7 +51,7 @@ def test_indices_of_values() -> None:
 def test_values_are_replaced_from_the_last() -> None:
     a, values = sample()
     body = "penguin.sunda_match_replace8 %t <- %x0, %x1 {imm = -inf}"
-    (result,) = run(compute(body, SHAPE, VALUES, out=SHAPE), a, values)
+    (result,) = run(compute(body, SHAPE, VALUES, out="16x8x5xf32"), a, values)
     expected = a.reshape(16, 40).copy()
     for row, found in enumerate(places(expected, values, range(7, -1, -1))):
         expected[row, found[found >= 0]] = -np.inf

@@ -233,3 +233,15 @@ def test_a_tensor_has_no_truth_value() -> None:
     with pytest.raises(NKIError, match="depending on tensor value is not supported"):
         bool(argument()[0])
     assert argument(), "an argument is there"
+
+
+def test_index_lists_are_read_back_from_the_view() -> None:
+    tile = chip()
+    assert tile.canonical_par_indices == ((1, 6),)
+    assert tile.canonical_free_indices == ((1, 10), (10, 4))
+    part = tile[2:3, 1:2, 0:10:3]
+    assert part.canonical_par_indices == ()
+    assert part.canonical_free_indices == ((3, 4),)
+    turned = argument().permuted((2, 0, 1))
+    assert turned.canonical_par_indices == ()
+    assert turned.canonical_free_indices == ((10, 4), (40, 6), (1, 10))

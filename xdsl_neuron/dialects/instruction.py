@@ -275,7 +275,8 @@ class Instruction(IRDLOperation):
 
     def lane_shape(self, data: dict[str, Operand]) -> tuple[int, ...]:
         """The extents predicates range over; by default the first output's."""
-        return data[self.OUTS[0]].shape
+        first = data.get(self.OUTS[0]) if self.OUTS else None
+        return () if first is None else first.shape
 
     def masks(self) -> tuple[Affine, ...]:
         """The predicates, none where the instruction has no mask."""

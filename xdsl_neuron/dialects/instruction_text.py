@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import AttrConstraint, BaseAttr, ParamAttrConstraint
+from xdsl.irdl import AttrConstraint, BaseAttr, IRDLOperation, ParamAttrConstraint
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
@@ -83,7 +83,7 @@ def parse_instruction(kind: type[InstT], parser: Parser) -> InstT:
     if cursor.keyword("where"):
         properties["predicates"] = PredicatesAttr.scan_clause(cursor)
     if cursor.accept("{"):
-        _scan_fields(cursor, layout, properties)
+        scan_fields(cursor, layout, properties)
     attributes: dict[str, Attribute] = {}
     indices = cursor.indices
     resume(parser, cursor.pos)
@@ -118,15 +118,14 @@ def _scan_operands(
             cursor.expect(",")
         found[name] = operand()
         first = False
-    while layout.optional and cursor.accept(","):
+    while layout.optional and _optional_follows(cursor, layout, not found):
         start = cursor.pos
         name = cursor.word()
         if name not in layout.optional or name in optional:
             names = ", ".join(sorted(layout.optional))
             cursor.fail(f"expected one of {names}, got '{name}'", start)
         cursor.expect("=")
-        optional[name] = operand()
-    found.update(optional)
+        found[name] = optional[name] = operand()
     for name in layout.names:
         value, access = found.get(name, (None, None))
         values.append(value)
@@ -134,9 +133,20 @@ def _scan_operands(
     return values, accesses
 
 
-def _scan_fields(
+def _optional_follows(cursor: Cursor, layout: Layout, first: bool) -> bool:
+    """Whether a named operand comes next; a comma separates it from what is before."""
+    if not first:
+        return cursor.accept(",")
+    start = cursor.pos
+    follows = cursor.optional_word() in layout.optional and cursor.peek("=")
+    cursor.pos = start
+    return follows
+
+
+def scan_fields(
     cursor: Cursor, layout: Layout, properties: dict[str, Attribute]
 ) -> None:
+    """Reads `name = value, ...` up to the closing brace."""
     if cursor.accept("}"):
         return
     while True:
@@ -247,7 +257,7 @@ def print_instruction(operation: Instruction, printer: Printer) -> None:
     if operation.predicates is not None:
         clause = operation.predicates.render_clause(_index_name(indices))
         pieces.append(f" where {clause}")
-    pieces.append(_fields_text(operation, layout, printer, indices))
+    pieces.append(fields_text(operation, layout, printer, indices, operation.HEADER))
     printer.print_string("".join(pieces))
     if operation.attributes:
         printer.print_string(" attributes ")
@@ -305,14 +315,19 @@ def _accesses_by_name(
     return dict(zip(layout.names, given.data, strict=False))
 
 
-def _fields_text(
-    operation: Instruction, layout: Layout, printer: Printer, indices: Sequence[str]
+def fields_text(
+    operation: IRDLOperation,
+    layout: Layout,
+    printer: Printer,
+    indices: Sequence[str],
+    header: Sequence[str] = (),
 ) -> str:
+    """` {name = value, ...}` without what has its default or stands in the header."""
     definition = operation.get_irdl_definition()
     pieces: list[str] = []
     for name in layout.fields:
         value = operation.properties.get(name)
-        if value is None or name in operation.HEADER:
+        if value is None or name in header:
             continue
         if value == definition.properties[name].default_value:
             continue

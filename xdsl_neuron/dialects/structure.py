@@ -40,6 +40,7 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.dialects.capacity import Sized
 from xdsl_neuron.dialects.instruction_text import integer
 from xdsl_neuron.dialects.neuron import (
     Contents,
@@ -367,7 +368,7 @@ class For(IRDLOperation):
         )
 
 
-class Alloc(IRDLOperation):
+class Alloc(Sized):
     """
     A buffer, fresh each time the operation executes.
 
@@ -402,6 +403,10 @@ class Alloc(IRDLOperation):
         kind = self.results[0].type
         assert isinstance(kind, TensorType)
         return kind
+
+    def verify_(self) -> None:
+        """The gates."""
+        self.check_gates()
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

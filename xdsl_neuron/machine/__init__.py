@@ -29,6 +29,7 @@ from xdsl_neuron.machine.program import (  # noqa: E402
     prepare,
     simulate,
 )
+from xdsl_neuron.machine.ranks import Ranks, simulate_ranks  # noqa: E402
 
 __all__ = [
     "Machine",
@@ -37,9 +38,11 @@ __all__ = [
     "Observer",
     "Port",
     "Program",
+    "Ranks",
     "default_level",
     "notify",
     "observers",
     "prepare",
     "simulate",
+    "simulate_ranks",
 ]

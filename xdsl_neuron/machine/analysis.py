@@ -12,12 +12,14 @@ from typing import Any, Final, NamedTuple, TypeVar
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_neuron.dialects import bir, structure
+from xdsl_neuron.dialects.bir.declarations import Declaration
 from xdsl_neuron.dialects.dma import BlockOp
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import control as loops
 from xdsl_neuron.dialects.neuron import Contents, TensorType
 from xdsl_neuron.isa import Space, TensorKind
 from xdsl_neuron.machine import (
+    collective,
     control,
     descriptors,
     elementwise,
@@ -26,6 +28,7 @@ from xdsl_neuron.machine import (
     index,
     indirect,
     matrix,
+    mx,
     pool,
     random,
     reduction,
@@ -34,6 +37,7 @@ from xdsl_neuron.machine import (
     search,
     selection,
     statistics,
+    system,
     transfer,
     transposes,
 )
@@ -45,6 +49,7 @@ from xdsl_neuron.machine.lifetimes import last_uses, transfers
 from xdsl_neuron.machine.memory import Buffer
 from xdsl_neuron.machine.options import MachineOptions
 from xdsl_neuron.machine.site import Emitter, Scope
+from xdsl_neuron.machine.world import Rank
 
 Handler = Callable[[Scope, Any], Emitter]
 LoopT = TypeVar("LoopT", loops.DynamicFor, loops.DoWhile)
@@ -58,8 +63,11 @@ _HANDLERS: Final[dict[type, Handler]] = {
     **reduction.HANDLERS,
     **transposes.HANDLERS,
     **gather.HANDLERS,
+    **mx.HANDLERS,
     **random.HANDLERS,
     **registers.HANDLERS,
+    **system.HANDLERS,
+    **collective.HANDLERS,
     **index.HANDLERS,
     **exponential.HANDLERS,
     **selection.HANDLERS,
@@ -84,6 +92,21 @@ def handler_of(operation: type[Operation]) -> Handler | None:
         if base in _HANDLERS:
             return _HANDLERS[base]
     return None
+
+
+_STRUCTURE: Final = (
+    structure.For,
+    structure.Return,
+    loops.DynamicFor,
+    loops.DoWhile,
+    bir.DMATriggerOp,
+    BlockOp,
+)
+
+
+def executes(operation: type[Operation]) -> bool:
+    """Whether an operation has a meaning, also that of refusing it."""
+    return handler_of(operation) is not None or issubclass(operation, _STRUCTURE)
 
 
 def compile_instruction(scope: Scope, instruction: Instruction) -> Emitter:
@@ -113,11 +136,14 @@ class Analysis:
             executes.
     """
 
-    def __init__(self, function: FunctionOp, options: MachineOptions) -> None:
+    def __init__(
+        self, function: FunctionOp, options: MachineOptions, rank: Rank | None = None
+    ) -> None:
         self.function = function
         self.signature: Signature = signature(function)
         self._options = options
         self._scope = Scope()
+        self._scope.rank = rank
         self._blocks, self._triggers = transfers(function)
         self._outputs = {value for _, value in self.signature.outputs}
         self.slots: list[Slot] = []
@@ -201,6 +227,8 @@ class Analysis:
             case bir.DMATriggerOp():
                 return self._trigger(op, times)
             case structure.Return() | loops.ContinueIf() | BlockOp():
+                return None
+            case Declaration():
                 return None
             case _:
                 raise MachineError(op, "has no meaning in the machine")

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.dialects.instructions import matrix as isa
+from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import MatmulAccumulate
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.lanes import FULL, mask_array
@@ -16,6 +17,7 @@ from xdsl_neuron.machine.site import Emitter, Scope, Site
 from xdsl_neuron.machine.transposes import ArrayTranspose
 from xdsl_neuron.mask import Box
 from xdsl_neuron.numerics import matmul
+from xdsl_neuron.numerics.kernel import Kernel
 
 
 class Matmul(Site):
@@ -25,7 +27,7 @@ class Matmul(Site):
         super().__init__(scope, op)
         sides = self.sides
         types = [sides[name].dtype for name in ("dst", "stationary", "moving")]
-        self.kernel = matmul.matmul(*types)
+        self.kernel = self.make_kernel(*types)
         self._accumulate = op.accumulate.data
         self._condition = None if op.accumulate_if is None else op.accumulate_if.data
         for name in ("stationary", "moving"):
@@ -34,6 +36,10 @@ class Matmul(Site):
             strides = regroup(side.nums, side.strides, flat)
             if self.mask is None and strides is not None:
                 side.regroup(flat, strides)
+
+    def make_kernel(self, dst: DType, stationary: DType, moving: DType) -> Kernel:
+        """Kernel(out, stationary, moving, accumulate)."""
+        return matmul.matmul(dst, stationary, moving)
 
     def emit(self, build: Build) -> None:
         box = self.box(build)
@@ -44,6 +50,12 @@ class Matmul(Site):
         moving = self._operand(build, "moving", box, taken)
         if box is not FULL and self.mask is not None:
             self._check_output_mask(box)
+        self.multiply(build, box, stationary, moving)
+        for buffer in taken:
+            build.pool.give(buffer)
+
+    def multiply(self, build: Build, box: Box, *operands: Any) -> None:
+        """The product of the operands, written to or added to the destination."""
         side = self.sides["dst"]
         offset, nums = self.clipped(build, "dst", box)
         accumulate = self._joins(build, offset, nums)
@@ -61,9 +73,7 @@ class Matmul(Site):
             build.reads(side, offset, nums, side.strides)
         build.writes(side, offset, nums, side.strides)
         out = build.view(side.slot, side.numpy, offset, nums, side.strides)
-        build.emit(self.kernel, out, stationary, moving, accumulate)
-        for buffer in taken:
-            build.pool.give(buffer)
+        build.emit(self.kernel, out, *operands, accumulate)
 
     def _joins(self, build: Build, offset: int, nums: Nums) -> bool | None:
         """Whether the products join the destination; None where freshness decides."""

@@ -17,6 +17,7 @@ from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.interface import FunctionOp, Port, find_function
 from xdsl_neuron.machine.memory import array_bytes
 from xdsl_neuron.machine.options import MachineOptions
+from xdsl_neuron.machine.world import Rank
 from xdsl_neuron.numerics.casts import storage
 
 _CHUNK: Final = 2048
@@ -32,12 +33,14 @@ class Program:
         executions: instructions that one run executes.
     """
 
-    def __init__(self, function: FunctionOp, options: MachineOptions) -> None:
+    def __init__(
+        self, function: FunctionOp, options: MachineOptions, rank: Rank | None = None
+    ) -> None:
         self.name: str = function.sym_name.data
         self.function = function
         self._options = options
         with _without_collections():
-            self._analysis = Analysis(function, options)
+            self._analysis = Analysis(function, options, rank)
         ports = self._analysis.signature
         self.inputs: tuple[Port, ...] = tuple(port for port, _ in ports.inputs)
         self.outputs: tuple[Port, ...] = tuple(port for port, _ in ports.outputs)

@@ -26,26 +26,19 @@ def _find_index8(scope: Scope, op: isa.FindIndex8) -> Emitter:
 
 def _match_replace8(scope: Scope, op: isa.MatchReplace8) -> Emitter:
     types = types_of(op)
-    kernel = numerics.match_replace8(types["dst"], types["src"], types["values"])
-    ins = (Tensor("src"), Tensor("values"), float(op.imm.value))
-    return Call(scope, op, kernel, (Tensor("dst"),), ins).emit
-
-
-def _match_replace_indices8(scope: Scope, op: isa.MatchReplaceIndices8) -> Emitter:
-    types = types_of(op)
     replace = numerics.match_replace8(types["dst"], types["src"], types["values"])
     imm = float(op.imm.value)
 
-    def kernel(out: Array, index: Array, x: Array, values: Array) -> None:
-        replace(out, x, values, imm, index)
+    def kernel(out: Array, index: Array | None, x: Array, values: Array) -> None:
+        replace(out, x.reshape(out.shape), values, imm, index)
 
-    outs, ins = (Tensor("dst"), Tensor("index")), (Tensor("src"), Tensor("values"))
-    return Call(scope, op, kernel, outs, ins).emit
+    index = Tensor("index") if "index" in types else None
+    ins = (Tensor("src"), Tensor("values"))
+    return Call(scope, op, kernel, (Tensor("dst"), index), ins).emit
 
 
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.Max8: _max8,
     isa.FindIndex8: _find_index8,
     isa.MatchReplace8: _match_replace8,
-    isa.MatchReplaceIndices8: _match_replace_indices8,
 }

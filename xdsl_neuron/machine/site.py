@@ -17,6 +17,7 @@ from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.lanes import FULL, Lanes
 from xdsl_neuron.machine.nests import Nums, regroup
 from xdsl_neuron.machine.sides import Side
+from xdsl_neuron.machine.world import Rank
 from xdsl_neuron.mask import Box
 
 Emitter: TypeAlias = Callable[[Build], None]
@@ -31,6 +32,8 @@ class Scope:
         self.ranges: list[tuple[int, int]] = []
         self.registers = 0
         """How many of the indices are registers, which are known only while running."""
+        self.rank: Rank | None = None
+        """Which of several ranks this is, None where the machine is all there is."""
         self.read_only: dict[int, str] = {}
         """Slots that must not be written, with what to call them."""
 

@@ -10,6 +10,7 @@ from typing import Final
 from xdsl.ir import Block, Operation
 
 from xdsl_neuron.dialects import bir, structure
+from xdsl_neuron.dialects.bir.sequencer import SequencerInstruction
 from xdsl_neuron.dialects.dma import BlockOp, Descriptor
 from xdsl_neuron.dialects.instruction import Instruction, Operand, index_range
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
@@ -118,6 +119,8 @@ class _Walk:
                 if engine is Engine.UNASSIGNED:
                     engine = op.ENGINES[0]
                 self.summary.engines[engine.value] += times
+            case SequencerInstruction():
+                self.summary.engines[op.engine.data.value] += times
             case Instruction():
                 self.summary.engines[Engine.ALL.value] += times
             case _:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final, TypeGuard
 
 from xdsl_neuron.tracer.dma import validate_dma_qos
-from xdsl_neuron.tracer.errors import NKITypeError
+from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, is_integer
 from xdsl_neuron.tracer.tiles import Number
 from xdsl_neuron.tracer.views import View
@@ -24,6 +24,8 @@ def as_view(value: Any, what: str) -> View:
     """A tensor argument."""
     if isinstance(value, View):
         return value
+    if value is None:
+        raise NKIValueError(f"'{what}' cannot be None.")
     raise NKITypeError(f"`{what}` must be a tensor, got {_described(value)}")
 
 
@@ -108,7 +110,7 @@ def hidden_options(
                 f"{api}() got an unexpected keyword argument '{key}'; beside its own "
                 f"it accepts {', '.join(HIDDEN)}"
             )
-    return {key: given[key] for key in kept if given.get(key) is not None}
+    return {key: given[key] for key in kept if given.get(key)}
 
 
 DMA_OPTIONS: Final = ("name", "deps", "dma_qos")

@@ -92,3 +92,8 @@ def as_dtype(value: object) -> DType:
             f"{names}"
         )
     return found
+
+
+def as_optional_dtype(value: object) -> DType | None:
+    """An element type; None leaves it to the instruction."""
+    return None if value is None else as_dtype(value)

@@ -140,6 +140,11 @@ def as_oob(value: object) -> OobMode:
     return _OOB[oob_mode(_member(value, oob_mode, "oob_mode"))]
 
 
+def as_reduce_cmd(value: object) -> reduce_cmd:
+    """An `nisa.reduce_cmd`."""
+    return reduce_cmd(_member(value, reduce_cmd, "reduce_cmd"))
+
+
 def as_region(value: object) -> MemoryRegion:
     """A memory region; None is SBUF (nki.md 1.3 `ndarray`)."""
     if value is None:

@@ -93,6 +93,13 @@ def permute(pairs: tuple[tuple[int, int], ...]) -> Collective:
 
 RULES: Final = (
     Rule(
+        "collective dimension",
+        "on chip Partition is the first dimension and Free the second; a tensor in HBM "
+        "is taken flat",
+        "our choice",
+        "bir.md 1.19",
+    ),
+    Rule(
         "collective reduction",
         "folded in fp32 in rank order, then cast; max and min as everywhere",
         "documented",

@@ -6,6 +6,7 @@ from importlib import import_module
 from xdsl.passes import ModulePass
 
 _PASSES = {
+    "penguin-const-rewrite": "PenguinConstRewrite",
     "penguin-lower-predicates": "PenguinLowerPredicates",
     "penguin-lower-transpose": "PenguinLowerTranspose",
     "penguin-initialize-tensors": "PenguinInitializeTensors",

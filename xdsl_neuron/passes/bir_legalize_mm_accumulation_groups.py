@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.diagnostics import DiagnosticError
-from xdsl_neuron.dialects.bir import FuncOp, LoopOp, MatmultOp, MemsetOp
+from xdsl_neuron.dialects.bir import FuncOp, LoopOp, MemsetOp
 from xdsl_neuron.dialects.instruction import Instruction, Operand, target_of
 from xdsl_neuron.dialects.instructions.matrix import Matmul
 from xdsl_neuron.dialects.neuron import (
@@ -70,7 +70,7 @@ def is_open(operation: Operation) -> bool:
 def _decisions(function: FuncOp) -> Iterator[Change]:
     """The changes that decide every open matmul of a function."""
     instructions = operations_of(function, Instruction)
-    matmuls = [op for op in instructions if isinstance(op, MatmultOp) and is_open(op)]
+    matmuls = [op for op in instructions if isinstance(op, Matmul) and is_open(op)]
     if not matmuls:
         return
     tracked = {matmul.data_values()["dst"] for matmul in matmuls}
@@ -110,7 +110,7 @@ def _units(
     return units
 
 
-def _inner_loops(matmul: MatmultOp) -> list[LoopOp]:
+def _inner_loops(matmul: Matmul) -> list[LoopOp]:
     """The loops around a matmul and inside the scope of its location."""
     location = matmul.data_values()["dst"]
     if not isinstance(location, OpResult):
@@ -151,8 +151,8 @@ class _Freshness:
     """Follows which cells of PSUM locations have been written."""
 
     units: dict[SSAValue, int]
-    loops: dict[MatmultOp, list[LoopOp]] = field(
-        default_factory=dict[MatmultOp, list[LoopOp]]
+    loops: dict[Matmul, list[LoopOp]] = field(
+        default_factory=dict[Matmul, list[LoopOp]]
     )
     written: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     records: dict[Operation, Records] = field(default_factory=dict[Operation, Records])
@@ -165,13 +165,13 @@ class _Freshness:
             return
         data = operation.data()
         for name in operation.OUTS:
-            operand = data[name]
-            unit = self.units.get(operand.value)
-            if unit is None:
+            operand = data.get(name)
+            unit = None if operand is None else self.units.get(operand.value)
+            if operand is None or unit is None:
                 continue
             touched = execution.cells(operation, operand, unit)
             before = self.written.get(operand.value, 0)
-            if touched and isinstance(operation, MatmultOp) and is_open(operation):
+            if touched and isinstance(operation, Matmul) and is_open(operation):
                 held = touched & before
                 record = _Record(touched ^ held if held else _ALL, bool(held))
                 indices = tuple(
@@ -186,7 +186,7 @@ class _Freshness:
 class _Decision:
     """What becomes of one open matmul."""
 
-    matmul: MatmultOp
+    matmul: Matmul
     loops: list[LoopOp]
     unit: int
     names: NamePool

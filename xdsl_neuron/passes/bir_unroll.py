@@ -20,6 +20,7 @@ from xdsl_neuron.dialects.neuron import (
     MatmulAccumulateAttr,
     PredicatesAttr,
 )
+from xdsl_neuron.dialects.neuron.system import WaitsAttr
 from xdsl_neuron.isa import EdgeKind, MatmulAccumulate
 from xdsl_neuron.mask import clip
 from xdsl_neuron.passes.masking import Frame, shift_lanes
@@ -363,7 +364,10 @@ def _set_expressions(
     lows: tuple[int, ...],
     properties: dict[str, Attribute],
 ) -> None:
-    """Index values and accumulate conditions of one iteration."""
+    """Index values, registers and accumulate conditions of one iteration."""
+    waits = properties.get("on_wait")
+    if isinstance(waits, WaitsAttr):
+        properties["on_wait"] = waits.with_indices(binding)
     for name, expression in template.expressions.items():
         bound = shift_lanes(expression.with_indices(binding), lows)
         if name == "accumulate_if" and bound.is_constant:

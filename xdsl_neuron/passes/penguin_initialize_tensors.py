@@ -22,6 +22,7 @@ from xdsl_neuron.dialects.instructions.elementwise import TensorCopyPredicated
 from xdsl_neuron.dialects.instructions.gather import StreamShuffle
 from xdsl_neuron.dialects.instructions.index import NonzeroWithCount
 from xdsl_neuron.dialects.instructions.matrix import Matmul
+from xdsl_neuron.dialects.instructions.mx import QuantizeMx
 from xdsl_neuron.dialects.instructions.transpose import DmaIndirectTranspose
 from xdsl_neuron.dialects.neuron import (
     Access,
@@ -238,6 +239,7 @@ _KEEPS = (
     IndirectInstruction,
     DmaIndirectTranspose,
     NonzeroWithCount,
+    QuantizeMx,
 )
 """Instructions that may leave elements of their destination as they are."""
 

@@ -13,6 +13,7 @@ from xdsl_neuron.passes.bir_legalize_mm_accumulation_groups import (
 from xdsl_neuron.passes.bir_lower_dma import BirLowerDma
 from xdsl_neuron.passes.bir_unroll import BirUnroll
 from xdsl_neuron.passes.convert_penguin_to_bir import ConvertPenguinToBir
+from xdsl_neuron.passes.penguin_const_rewrite import PenguinConstRewrite
 from xdsl_neuron.passes.penguin_initialize_tensors import PenguinInitializeTensors
 from xdsl_neuron.passes.penguin_lower_predicates import PenguinLowerPredicates
 from xdsl_neuron.passes.penguin_lower_transpose import PenguinLowerTranspose
@@ -43,8 +44,9 @@ class PenguinToBir(Pipeline):
     name = "penguin-to-bir"
 
     def steps(self) -> Sequence[ModulePass]:
-        """Predicates, transposes, initial values, conversion."""
+        """Constants, predicates, transposes, initial values, conversion."""
         return (
+            PenguinConstRewrite(),
             PenguinLowerPredicates(),
             PenguinLowerTranspose(),
             PenguinInitializeTensors(),

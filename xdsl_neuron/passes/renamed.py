@@ -37,5 +37,7 @@ RENAMED: Final[dict[type[ComputeInstruction], type[Instruction]]] = {
     penguin.RandSetStateOp: bir.RandSetStateOp,
     penguin.RandGetStateOp: bir.RandGetStateOp,
     penguin.DropoutMaskOp: bir.DropoutOp,
+    penguin.QuantizeMXOp: bir.QuantizeMxOp,
+    penguin.MatMulMXOp: bir.MatmultMxOp,
 }
 """The bir class of each penguin class."""

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute
 
+from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instructions.gather import CORE_PARTITIONS
+from xdsl_neuron.dialects.neuron import AffineAttr
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.index import IndexExpr, Mask
@@ -150,3 +152,19 @@ class GatherBuilders(TileBuilders):
         (value,) = self.last.operation.results
         value.name_hint = self.locator.variable() or "r"
         return IndexExpr(self.add_register(value))
+
+    def store_register_to_tensor(
+        self,
+        dst: View,
+        value: Affine,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+    ) -> None:
+        """One 32-bit element = an expression of registers and loop indices."""
+        self.emit(
+            penguin.StoreRegisterToTensorOp,
+            [dst],
+            {"value": AffineAttr(value)},
+            name=name,
+            deps=deps,
+        )

@@ -14,7 +14,7 @@ from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.tiles import ENGINES, TileBuilders
 from xdsl_neuron.tracer.views import View
 
-_ACCUMULATE = {member: MatmulAccumulateAttr(member) for member in MatmulAccumulate}
+ACCUMULATE = {member: MatmulAccumulateAttr(member) for member in MatmulAccumulate}
 
 
 class MatrixBuilders(TileBuilders):
@@ -51,7 +51,7 @@ class MatrixBuilders(TileBuilders):
             psum = self.view.of(
                 self.create_tensor(shape, DType.FLOAT32, Space.PSUM, location=location)
             )
-        properties: dict[str, Attribute] = {"accumulate": _ACCUMULATE[accumulate]}
+        properties: dict[str, Attribute] = {"accumulate": ACCUMULATE[accumulate]}
         if is_stationary_onezero:
             properties["stationary_onezero"] = UnitAttr()
         if is_moving_onezero:

@@ -5,10 +5,9 @@ The state of a trace, and the two places where operations enter the module.
 regions of loops. Nothing else in `tracer` and `nki` adds an operation to a block.
 """
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Final, TypeAlias
@@ -26,13 +25,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine, Atom, Lane
+from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions.masks import PartitionMasked
 from xdsl_neuron.dialects.neuron import (
     FORMAT_VERSION,
-    Access,
     AffineAttr,
     EdgesAttr,
     PredicatesAttr,
@@ -49,6 +48,13 @@ from xdsl_neuron.tracer.errors import (
 )
 from xdsl_neuron.tracer.frames import Locator
 from xdsl_neuron.tracer.index import Expr, Mask
+from xdsl_neuron.tracer.placement import (
+    check_indexed,
+    moved,
+    numbers_in,
+    renumbered,
+    to_lanes,
+)
 from xdsl_neuron.tracer.symbols import Loop, Register, Symbol
 from xdsl_neuron.tracer.views import Bound, Buffer, View
 
@@ -69,6 +75,11 @@ _ELEMENTWISE: Final = frozenset(
         penguin.MemsetOp,
         penguin.IndexValueOp,
         penguin.TensorSelectOp,
+        penguin.ScalarTensorTensorOp,
+        penguin.TensorTensorScanOp,
+        penguin.TensorScalarCacheReduceOp,
+        penguin.ActivationAccumulationOp,
+        penguin.AffSelTensorScalarOp,
     }
 )
 """Instructions whose mask ranges over the dimensions of what they write."""
@@ -209,6 +220,8 @@ class TraceState:
         if isinstance(inst, Instruction):
             self._mark_mutable(inst)
             self._check(inst)
+        elif isinstance(inst, penguin.AllocOp):
+            _check_gates(inst)
         return given
 
     def _mark_mutable(self, inst: Instruction) -> None:
@@ -255,10 +268,7 @@ class TraceState:
         )
         if key in self._checked:
             return
-        try:
-            inst.check_gates()
-        except VerifyException as error:
-            raise NKISyntaxError(str(error), inst.location) from None
+        _check_gates(inst)
         self._checked.add(key)
 
     def unique_name(self, name: str | None) -> str:
@@ -287,7 +297,7 @@ class TraceState:
                 i32, [*sizes, len(places)]
             )
         inst.properties["predicates"] = PredicatesAttr(
-            tuple(_renumbered(p, places) for p in mask)
+            tuple(renumbered(p, places) for p in mask)
         )
 
     def _edges(self, deps: Sequence[Dep]) -> EdgesAttr:
@@ -334,20 +344,22 @@ class TraceState:
         the first ones (`kind.OUTS`). `before` is as in `insert`. Returns the
         instruction's name.
         """
-        for view in views:
+        for position, view in enumerate(views):
             if view is not None:
                 self._check_scope(view)
+                if view.is_indirect:
+                    check_indexed(kind, position, view)
         asked = properties
         accesses = [None if view is None else view.access() for view in views]
-        numbers = _numbers(accesses, properties)
+        numbers = numbers_in(accesses, properties)
         indices: list[SSAValue] = []
         if numbers:
             places = {number: at for at, number in enumerate(numbers)}
             indices = [self._index_value(number) for number in numbers]
             if numbers != tuple(range(len(numbers))):
-                accesses = [_moved(access, places) for access in accesses]
+                accesses = [moved(access, places) for access in accesses]
                 properties = {
-                    key: AffineAttr(_renumbered(value.data, places))
+                    key: AffineAttr(renumbered(value.data, places))
                     if isinstance(value, AffineAttr)
                     else value
                     for key, value in properties.items()
@@ -364,10 +376,11 @@ class TraceState:
         given = self.insert(
             inst, name, deps, predicates, location=location, before=before
         )
-        for view in views[: len(kind.OUTS)]:
+        for at, view in enumerate(views[: len(kind.OUTS)]):
             if view is not None:
                 base = view.base
-                base.mask = mask if kind in _ELEMENTWISE and not base.written else None
+                first = at == 0 and not base.written
+                base.mask = _mask_over(view, kind, mask) if first else None
                 base.written = True
                 base.writer = given
         self.last = Emission(kind, views, asked, mask, given, deps, location, inst)
@@ -404,7 +417,7 @@ class TraceState:
             for name, view in zip(names, views, strict=True):
                 if view is not None:
                     found += [
-                        _to_lanes(predicate, lanes[name])
+                        to_lanes(predicate, lanes[name])
                         for predicate in view.layout.masks
                     ]
         return list(dict.fromkeys(found))
@@ -548,60 +561,22 @@ class TraceState:
         return self.module
 
 
+def _mask_over(view: View, kind: type[Instruction], mask: Mask | None) -> Mask | None:
+    """An instruction's mask over the dimensions of what it writes, where it is one."""
+    if mask is None or kind in _ELEMENTWISE:
+        return mask
+    if issubclass(kind, PartitionMasked):
+        return Mask(mask.predicates, (view.shape[0], *(1,) * (view.ndim - 1)))
+    return None
+
+
+def _check_gates(inst: Instruction | penguin.AllocOp) -> None:
+    """What an operation's gates refuse is an error at the kernel's line."""
+    try:
+        inst.check_gates()
+    except VerifyException as error:
+        raise NKISyntaxError(str(error), inst.location) from None
+
+
 def _file_location(location: Attribute) -> FileLineColLoc | None:
     return location if isinstance(location, FileLineColLoc) else None
-
-
-@lru_cache(maxsize=4096)
-def _renumber(expression: Affine, places: tuple[tuple[int, int], ...]) -> Affine:
-    return expression.with_indices({old: Affine.index(new) for old, new in places})
-
-
-def _renumbered(expression: Affine, places: Mapping[int, int]) -> Affine:
-    """The expression with loop numbers of the trace replaced by operand positions."""
-    if not expression.positions:
-        return expression
-    return _renumber(expression, tuple(places.items()))
-
-
-def _moved(access: Access | None, places: Mapping[int, int]) -> Access | None:
-    if access is None or not access.positions:
-        return access
-    partition = access.partition
-    return Access(
-        _renumbered(access.offset, places),
-        access.pairs,
-        None if partition is None else _renumbered(partition, places),
-        access.dtype,
-    )
-
-
-def _numbers(
-    accesses: Sequence[Access | None], properties: Mapping[str, Attribute]
-) -> tuple[int, ...]:
-    """The loops that occur in accesses and affine properties, outermost first."""
-    found: set[int] = set()
-    for access in accesses:
-        if access is None:
-            continue
-        if access.offset.terms:
-            found |= access.offset.positions
-        if access.partition is not None and access.partition.terms:
-            found |= access.partition.positions
-    for value in properties.values():
-        if isinstance(value, AffineAttr):
-            found |= value.data.positions
-    return tuple(sorted(found)) if found else ()
-
-
-def _to_lanes(predicate: Affine, lanes: Sequence[int]) -> Affine:
-    """A predicate over an operand's dimensions, over the instruction's lanes."""
-
-    def rename(atom: Atom) -> Affine | None:
-        return Affine.lane(lanes[atom.dim]) if isinstance(atom, Lane) else None
-
-    if any(lanes[lane] < 0 for lane in predicate.lanes):
-        raise NKISyntaxError(
-            f"mask {predicate} on a dimension that the instruction does not run along"
-        )
-    return predicate.substitute(rename)

@@ -52,6 +52,7 @@ class TileBuilders(TraceState):
         self.options = options
         self._constants: dict[tuple[Contents, TensorType], Buffer] = {}
         self._identities: dict[DType, Buffer] = {}
+        self.random_states: dict[Engine, Buffer] = {}
         self._front: Operation | Block | None = None
 
     def new_tile(

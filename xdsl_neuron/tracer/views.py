@@ -158,6 +158,21 @@ class View:
         return prod(self.shape)
 
     @property
+    def canonical_par_indices(self) -> tuple[Pair, ...]:
+        """The (step, num) pair along partitions, none for one partition or in HBM."""
+        a = self.layout
+        if a.par < 0 or a.pairs[a.par][1] == 1:
+            return ()
+        return (a.pairs[a.par],)
+
+    @property
+    def canonical_free_indices(self) -> tuple[Pair, ...]:
+        """The other (step, num) pairs, innermost first, without those of extent 1."""
+        a = self.layout
+        free = [pair for dim, pair in enumerate(a.pairs) if dim != a.par]
+        return tuple([pair for pair in reversed(free) if pair[1] != 1])
+
+    @property
     def element_type(self) -> DType:
         """The element type the view sees."""
         return self.layout.dtype

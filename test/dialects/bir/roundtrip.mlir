@@ -21,6 +21,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     %x = bir.location @x : <128x512xbf16, sbuf>
     %acc = bir.location @acc : <128x512xf32, psum>
     %s = bir.location @s : <32x32xf32, sbuf>
+    %s2 = bir.location @s2 : <32x32xf32, sbuf>
     // CHECK: bir.memset @I0 %t.1 {value = 0.0, engine = DVE}
     bir.memset @I0 %t.1 {value = 0.0, engine = DVE}
     // CHECK-NEXT: bir.load @I1 %t.1[0, 0][1 x 44, 1 x 1000] <- %a[256000][1000 x 44, 1 x 1000] {engine = SP, dge = hwdge, queue = "q0", after = [output "I0"]}
@@ -56,8 +57,8 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     bir.copy_predicated @I14 %t.1 <- %m, src = %t.1 {reverse, engine = DVE}
     // CHECK-NEXT: bir.select @I15 %t.1 <- %m, on_true = %t.1 {false_imm = -inf, engine = DVE}
     bir.select @I15 %t.1 <- %m, on_true = %t.1 {false_imm = -inf, engine = DVE}
-    // CHECK-NEXT: bir.stream_transpose @I16 %s <- %s {engine = DVE}
-    bir.stream_transpose @I16 %s <- %s {engine = DVE}
+    // CHECK-NEXT: bir.stream_transpose @I16 %s2 <- %s {engine = DVE}
+    bir.stream_transpose @I16 %s2 <- %s {engine = DVE}
     // CHECK-NEXT: bir.tensor_reduce @I17 max %v <- %t.1 {axes = [1], engine = DVE}
     bir.tensor_reduce @I17 max %v <- %t.1 {axes = [1], engine = DVE}
     // CHECK-NEXT: dma.block @I18_0 {

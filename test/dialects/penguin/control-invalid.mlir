@@ -2,6 +2,10 @@
 
 penguin.func @loops(a = %a: !neuron.tensor<8x8xi32, hbm>) {
   %n = penguin.load_tensor_to_register %a[3][1 x 1]
+  // expected-error @below {{loop body takes exactly one index argument}}
+  "penguin.dynamic_for"(%n) <{lower = 0 : i64, upper = #neuron.affine<d0>, step = 1 : i64}> ({
+    %k = penguin.register_move {value = 1}
+  }) : (index) -> ()
   // expected-error @below {{loop step must be positive, got 0}}
   penguin.dynamic_for %i = 0 to %n step 0 {
   }

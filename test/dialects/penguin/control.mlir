@@ -29,8 +29,8 @@ penguin.func @f(inout a = %a: !neuron.tensor<8x8xi32, hbm>) {
   penguin.do_while {
     // CHECK-NEXT: %more = penguin.load_tensor_to_register %a[3][1 x 1]
     %more = penguin.load_tensor_to_register %a[3][1 x 1]
-    // CHECK-NEXT: penguin.continue_if %more
-    penguin.continue_if %more
+    // CHECK-NEXT: penguin.continue_if %more attributes {key}
+    penguin.continue_if %more attributes {key}
   // CHECK-NEXT: }
   }
   penguin.return

@@ -157,6 +157,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
 %s = penguin.alloc : <64x128xbf16, sbuf>
 %f = penguin.alloc : <64x128xf32, psum>
 %p = penguin.alloc : <64x128xbf16, psum>
+%z = penguin.alloc : <128x64xbf16, sbuf>
 // expected-error @below {{Transpose engine can only be Tensor or Vector or Unknown. Got Pool}}
 penguin.transpose %p <- %w {engine = Pool}
 // expected-error @below {{Operand must be no larger than (32, 32) on the vector engine, got (128, 64)}}
@@ -164,7 +165,7 @@ penguin.transpose %s <- %w
 // expected-error @below {{src and dst must have same data type but got bfloat16 and float32}}
 penguin.transpose %f <- %w
 // expected-error @below {{expected '[64, 128]' for 'dst', got [128, 64]}}
-penguin.transpose %w <- %w {engine = PE}
+penguin.transpose %z <- %w {engine = PE}
 // expected-error @below {{Expected operand 'dst' of 'penguin.transpose' to be in address space 'psum', but got a sbuf instead.}}
 penguin.transpose %s <- %w {engine = PE}
 penguin.transpose %p <- %w

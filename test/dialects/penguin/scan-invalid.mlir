@@ -63,6 +63,9 @@ penguin.tensor_scalar_cache_reduce mult divide %a, %v <- %a {imm0 = 1.0}
 penguin.tensor_scalar_cache_reduce mult add %a, %v <- %a
 // expected-error @below {{Unsupported dtype 'bfloat16' of 'reduce_res' in 'penguin.tensor_scalar_cache_reduce', expected one of the following dtypes: float32}}
 penguin.tensor_scalar_cache_reduce mult add %a, %h <- %a {imm0 = 1.0}
+// expected-error @below {{outputs 'dst' and 'reduce_res' overlap in `a`; write to two tiles}}
+penguin.tensor_scalar_cache_reduce mult add %a, %a[0, 511][1 x 128, 1 x 1] <- %a {imm0 = 1.0}
+penguin.tensor_scalar_cache_reduce mult add %a[0, 0][1 x 128, 1 x 511], %a[0, 511][1 x 128, 1 x 1] <- %p[0, 0][1 x 128, 1 x 511] {imm0 = 1.0}
 // expected-error @below {{reduce_op max is not supported in 'penguin.activation_accumulation', expected add}}
 penguin.activation_accumulation Exp %a, %v <- %a {reduce_op = max}
 // expected-error @below {{'reduce_res' must hold one element for each of 128 partitions}}

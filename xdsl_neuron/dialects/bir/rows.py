@@ -8,6 +8,7 @@ from xdsl_neuron.dialects.bir.base import BirInstruction, Row
 from xdsl_neuron.dialects.instructions import (
     exponential,
     index,
+    mx,
     pool,
     random,
     scan,
@@ -255,3 +256,19 @@ class DropoutOp(random.Dropout, BirInstruction):
 
     name = "bir.dropout"
     ROW: ClassVar = Row(65, "Dropout")
+
+
+@irdl_op_definition
+class QuantizeMxOp(mx.QuantizeMx, BirInstruction):
+    """Packed data and its scales."""
+
+    name = "bir.quantize_mx"
+    ROW: ClassVar = Row(96, "QuantizeMx", 40)
+
+
+@irdl_op_definition
+class MatmultMxOp(mx.MatmulMx, BirInstruction):
+    """A matrix product of packed data."""
+
+    name = "bir.matmult_mx"
+    ROW: ClassVar = Row(95, "MatmultMx", 40)

@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects import structure
 from xdsl_neuron.dialects.bir.base import Row
+from xdsl_neuron.dialects.capacity import Sized
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instruction_text import symbol_text
 from xdsl_neuron.dialects.neuron import (
@@ -105,6 +106,7 @@ class ReturnOp(structure.Return):
     """Ends a function and names its outputs."""
 
     name = "bir.return"
+    ROW: ClassVar = Row(81, "Return")
 
 
 @irdl_op_definition
@@ -116,7 +118,7 @@ class LoopOp(structure.For):
 
 
 @irdl_op_definition
-class LocationOp(IRDLOperation):
+class LocationOp(Sized):
     """
     A named memory location, alive from here to its last use.
 
@@ -168,7 +170,8 @@ class LocationOp(IRDLOperation):
         return kind
 
     def verify_(self) -> None:
-        """What the caller sees is in HBM; only an input is mutable."""
+        """The gates; what the caller sees is in HBM; only an input is mutable."""
+        self.check_gates()
         role = self.kind.data
         if role is not TensorKind.INTERNAL and self.tensor.space is not Space.HBM:
             raise VerifyException(

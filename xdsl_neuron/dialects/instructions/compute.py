@@ -14,6 +14,7 @@ from xdsl_neuron.dialects.instruction import (
     target_of,
 )
 from xdsl_neuron.dialects.neuron import EngineAttr
+from xdsl_neuron.dialects.neuron.attributes import render_access
 from xdsl_neuron.isa import Engine, Space
 
 
@@ -26,6 +27,8 @@ class ComputeInstruction(Instruction):
     """
 
     ENGINES: ClassVar[tuple[Engine, ...]] = (Engine.DVE,)
+    IN_PLACE: ClassVar[bool] = True
+    """Whether an operand may be the very pattern that is written."""
 
     engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.UNASSIGNED))
 
@@ -99,6 +102,54 @@ class ComputeInstruction(Instruction):
                     raise VerifyException(
                         f"access to '{operand.name}' ({operand}): {problem}"
                     )
+
+    @gate(
+        "in-place: same start, dtype and element count must be the same pattern; "
+        "accesses are equal or disjoint",
+        "bir.md 7.7",
+    )
+    def in_place(self) -> None:
+        """
+        What is read in step with a write to SBUF is the same pattern, or apart from it.
+
+        Operands with another number of elements are read ahead of the write (a scalar)
+        or written behind it (a reduction), which is our reading of 7.7. Instructions
+        that take elements out of order are never in place.
+        """
+        data = self.data()
+        for out in self.OUTS:
+            dst = data.get(out)
+            for name in self.INS:
+                src = data.get(name)
+                if dst is None or src is None or src.value is not dst.value:
+                    continue
+                in_step = src.free_count == dst.free_count
+                if not self.IN_PLACE or (in_step and dst.space is Space.SBUF):
+                    self._check_in_place(dst, src)
+
+    def _check_in_place(self, dst: Operand, src: Operand) -> None:
+        if dst.access == src.access:
+            if self.IN_PLACE:
+                return
+            raise VerifyException(
+                f"'{self.name}' cannot write `{dst.label}` in place: '{src.name}' and "
+                f"'{dst.name}' are the same access; write to another tile"
+            )
+        if dst.access.positions or src.access.positions:
+            return
+        written, read = (o.access.flat(o.pitch) for o in (dst, src))
+        if dst.dtype is src.dtype:
+            if self.IN_PLACE and written.normalise() == read.normalise():
+                return
+        else:
+            written = written.scaled(dst.dtype.bytes)
+            read = read.scaled(src.dtype.bytes)
+        if written.overlaps(read):
+            raise VerifyException(
+                f"'{self.name}' reads '{src.name}' {render_access(src.access)} of "
+                f"`{dst.label}` while it writes {render_access(dst.access)}: in-place "
+                "accesses are the same pattern or disjoint; write to another tile"
+            )
 
     def _start_values(self, operand: Operand) -> list[int]:
         start = operand.access.partition

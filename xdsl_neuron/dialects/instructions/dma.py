@@ -14,7 +14,8 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instruction import MAX_DIMS, Instruction, Operand
+from xdsl_neuron.dialects.instructions.compute import fused_rank
 from xdsl_neuron.dialects.neuron import (
     Access,
     AluOpAttr,
@@ -29,6 +30,7 @@ from xdsl_neuron.isa import AluOp, DgeType, OobMode, QosClass, Space
 
 INDEX_DTYPES = (DType.UINT32, DType.INT32)
 TENSOR_BYTES_MAX = 1 << 32
+STEP_BYTES_MAX = 1 << 31
 
 
 class DmaInstruction(Instruction):
@@ -67,6 +69,44 @@ class DmaInstruction(Instruction):
                 "DMA instruction must read and write same number of elements, got "
                 f"{dst.access.count} ({dst}) and {src.access.count} ({src})"
             )
+
+    @gate(
+        "Invalid number of AccessPattern dimensions; must be in [2, 5]",
+        "dma.md 9.4 BIR049",
+    )
+    def dma_dimensions(self) -> None:
+        """
+        At most five dimensions a side, unit ones dropped and contiguous ones fused.
+
+        Fewer than two are padded. There is no condition on the innermost step: runs of
+        one element are legal (dma.md 13.2).
+        """
+        data = self.data()
+        for name in ("dst", "src"):
+            first, free = data[name].access.pairs[:1], data[name].access.pairs[1:]
+            if len(free) < MAX_DIMS:
+                continue
+            rank = len(first) + fused_rank(free)
+            if not data[name].space.on_chip:
+                rank = min(rank, fused_rank((*first, *free)))
+            if rank > MAX_DIMS:
+                raise VerifyException(
+                    "Invalid number of AccessPattern dimensions; must be in [2, 5], "
+                    f"got {rank} for '{name}' ({data[name]}); use several copies"
+                )
+
+    @gate("access pattern steps fit 32 bits", "dma.md 2.2, 13.2", "inferred")
+    def dma_steps(self) -> None:
+        """A step in bytes is a signed 32-bit number."""
+        data = self.data()
+        for name in ("dst", "src"):
+            size = data[name].dtype.bytes
+            for step, num in data[name].access.pairs:
+                if num > 1 and abs(step * size) >= STEP_BYTES_MAX:
+                    raise VerifyException(
+                        f"access pattern of '{name}' steps by {step * size} bytes, "
+                        f"which does not fit 32 bits ({data[name]})"
+                    )
 
     @gate("Tensor size must be < 4GB, but it is {actual} bytes", "dma.md 9.4 BIR156")
     def tensor_size(self) -> None:

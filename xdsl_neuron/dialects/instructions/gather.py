@@ -6,21 +6,25 @@ from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, i64
 from xdsl.irdl import operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.affine import Lane
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instruction import Instruction, Operand, target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.masks import BoxMasked, Unmasked
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
+from xdsl_neuron.mask import clip
 
 SHUFFLE_LANES = 32
 KEEP_LANE = 255
 CORE_PARTITIONS = 16
 INDICES_PER_CORE_MAX = 4096
+GATHER_RANKS = (2, 4)
 ELEMENTS_PER_INDEX = (1, 2, 4, 8, 16, 32)
 
 
-class StreamShuffle(ComputeInstruction):
+class StreamShuffle(Unmasked):
     """
     Permutes partitions inside every aligned block of 32.
 
@@ -74,7 +78,7 @@ class StreamShuffle(ComputeInstruction):
             )
 
 
-class IndirectCopy(ComputeInstruction):
+class IndirectCopy(Unmasked):
     """
     `local_gather`: each GpSIMD core gathers within its 16 partitions.
 
@@ -83,6 +87,7 @@ class IndirectCopy(ComputeInstruction):
     """
 
     ENGINES: ClassVar = (Engine.POOL,)
+    IN_PLACE: ClassVar = False
     OUTS: ClassVar = ("dst",)
     INS: ClassVar = ("src", "index")
 
@@ -177,10 +182,11 @@ def check_gather(instruction: ComputeInstruction, data: dict[str, Operand]) -> N
         )
 
 
-class Gather(ComputeInstruction):
+class Gather(BoxMasked):
     """`gather_flattened`: `dst[p, i] = src[p, index[p, i]]` on GpSIMD."""
 
     ENGINES: ClassVar = (Engine.POOL,)
+    IN_PLACE: ClassVar = False
     OUTS: ClassVar = ("dst",)
     INS: ClassVar = ("src", "index")
     WHOLE: ClassVar = ("src",)
@@ -209,7 +215,18 @@ class Gather(ComputeInstruction):
 
     @gate("dim bounds", "penguin.md 6.1; nki.md 1.1 nc_n_gather")
     def gather_shapes(self) -> None:
-        """The output has the indices' elements, all operands the same partitions."""
+        """
+        The output has the indices' elements, all operands the same partitions.
+
+        Data and indices have two to four dimensions.
+        """
+        for name in ("src", "index"):
+            rank = len(self.data()[name].shape)
+            if not GATHER_RANKS[0] <= rank <= GATHER_RANKS[1]:
+                raise VerifyException(
+                    f"'{name}' has {rank} dimensions, exceed max supported number of "
+                    f"dimension: a gather takes {GATHER_RANKS[0]} to {GATHER_RANKS[1]}"
+                )
         self.check_elementwise("index")
         data = self.data()
         if data["src"].partitions != data["dst"].partitions:
@@ -217,6 +234,32 @@ class Gather(ComputeInstruction):
                 "number of partitions mismatch in parameters (dst: "
                 f"{data['dst'].partitions}, src: {data['src'].partitions})"
             )
+
+    @gate("Access pattern starts at partition ...", "nki.md 4.2", "inferred")
+    def masked_start(self) -> None:
+        """A mask that leaves out the first partitions leaves a legal start."""
+        arch = target_of(self)
+        lower = [p for p in self.masks() if p.coefficient(Lane(0)) > 0]
+        if arch is None or not lower:
+            return
+        data = self.data()
+        fixed = [p for p in self.masks() if not p.positions]
+        box = clip(fixed, self.lane_shape(data))
+        if box is None:
+            return
+        low, high = box.ranges[0]
+        for operand in data.values():
+            start = operand.access.partition
+            problem: str | None = "the start depends on a loop"
+            moves = any(p.positions for p in lower)
+            if not moves and start is not None and start.is_constant:
+                first = start.constant + operand.access.pairs[0][0] * low
+                problem = arch.partition_start_error(first, high - low)
+            if problem:
+                raise VerifyException(
+                    f"mask leaves out the first partitions of '{operand.name}' "
+                    f"({operand}): {problem}; gather all rows, then copy under the mask"
+                )
 
 
 class TensorLoad(Instruction):

@@ -1,5 +1,7 @@
 """What masks an instruction takes beside the elementwise ones."""
 
+from itertools import combinations
+
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine, Atom, FloorDiv, Index, Lane, Mod
@@ -8,7 +10,32 @@ from xdsl_neuron.dialects.instruction import Operand
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 
 
-class BoxMasked(ComputeInstruction):
+class RowInstruction(ComputeInstruction):
+    """An instruction on whole rows or blocks, which may have several outputs."""
+
+    @gate("outputs are disjoint", "bir.md 7.7", "our choice")
+    def separate_outputs(self) -> None:
+        """No element is written twice; which value would stay is not documented."""
+        if len(self.OUTS) < 2:
+            return
+        data = self.data()
+        present = [data[name] for name in self.OUTS if name in data]
+        for first, second in combinations(present, 2):
+            if first.value is not second.value:
+                continue
+            if first.access.positions or second.access.positions:
+                continue
+            touched = [
+                o.access.flat(o.pitch).scaled(o.dtype.bytes) for o in (first, second)
+            ]
+            if touched[0].overlaps(touched[1]):
+                raise VerifyException(
+                    f"outputs '{first.name}' and '{second.name}' overlap in "
+                    f"`{first.label}`; write to two tiles"
+                )
+
+
+class BoxMasked(RowInstruction):
     """
     An instruction that runs on the box its mask leaves, with a smaller shape.
 
@@ -43,7 +70,7 @@ class PartitionMasked(BoxMasked):
         }
 
 
-class Unmasked(ComputeInstruction):
+class Unmasked(RowInstruction):
     """An instruction that has no mask."""
 
     @gate("... takes no mask", "DESIGN.md 7b", "inferred")

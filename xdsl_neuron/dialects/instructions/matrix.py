@@ -253,6 +253,7 @@ class Transpose(ComputeInstruction):
     """
 
     ENGINES: ClassVar = (Engine.PE, Engine.DVE)
+    IN_PLACE: ClassVar = False
     OUTS: ClassVar = ("dst",)
     INS: ClassVar = ("src",)
 

@@ -92,6 +92,17 @@ class DmaTranspose(DmaInstruction):
                 f"in Dtype::{src.bir_name} out Dtype::{dst.bir_name}"
             )
 
+    @gate("in-place: never for transpose instructions", "bir.md 7.7")
+    def not_in_place(self) -> None:
+        """The same elements in another order are read after they are written."""
+        data = self.data()
+        dst, src = data["dst"], data["src"]
+        if dst.value is src.value and dst.access == src.access:
+            raise VerifyException(
+                f"'{self.name}' cannot write `{dst.label}` in place; write to another "
+                "tile"
+            )
+
     @gate("Transpose dst must be in SB, but it is in {actual}", "dma.md 9.7 BIR172")
     def transpose_destination(self) -> None:
         """The transposed tile lands in SBUF."""

@@ -39,6 +39,7 @@ from xdsl_neuron.dialects.neuron.constant import (
     Identity,
     Splat,
 )
+from xdsl_neuron.dialects.neuron.system import SYSTEM_ATTRIBUTES
 from xdsl_neuron.dialects.neuron.types import (
     PARTITIONS,
     RegisterType,
@@ -75,6 +76,7 @@ Neuron = Dialect(
         TensorKindAttr,
         TensorType,
         TransposeOpAttr,
+        *SYSTEM_ATTRIBUTES,
     ],
 )
 

@@ -36,10 +36,12 @@ from xdsl_neuron.dialects.penguin.rows import (
     ExponentialOp,
     ExponentialReduceOp,
     GetSequenceBoundsOp,
+    MatMulMXOp,
     MaxIndexAndMatchReplaceOp,
     NonzeroWithCountOp,
     PartitionReduceOp,
     PoolOp,
+    QuantizeMXOp,
     Rand2Op,
     RandGetStateOp,
     RandSetStateOp,
@@ -57,6 +59,15 @@ from xdsl_neuron.dialects.penguin.rows import (
     TensorScalarCacheCumulativeOp,
     TensorScalarCacheReduceOp,
     TensorTensorScanOp,
+)
+from xdsl_neuron.dialects.penguin.system import (
+    CollectiveComputeOp,
+    CollectiveRecvOp,
+    CollectiveSendOp,
+    CoreBarrierOp,
+    DevicePrintOp,
+    GetCurProcessingRankIdOp,
+    GetGlobalRankIdOp,
 )
 
 
@@ -294,6 +305,13 @@ Penguin = Dialect(
         DynamicForOp,
         DoWhileOp,
         ContinueIfOp,
+        CollectiveComputeOp,
+        CollectiveSendOp,
+        CollectiveRecvOp,
+        GetGlobalRankIdOp,
+        GetCurProcessingRankIdOp,
+        CoreBarrierOp,
+        DevicePrintOp,
         StreamShuffleOp,
         IndirectCopyOp,
         PoolGatherOp,
@@ -339,6 +357,8 @@ Penguin = Dialect(
         RandSetStateOp,
         RandGetStateOp,
         DropoutMaskOp,
+        QuantizeMXOp,
+        MatMulMXOp,
     ],
     [],
 )

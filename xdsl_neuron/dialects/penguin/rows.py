@@ -5,6 +5,7 @@ from xdsl.irdl import irdl_op_definition
 from xdsl_neuron.dialects.instructions import (
     exponential,
     index,
+    mx,
     pool,
     random,
     scan,
@@ -222,3 +223,17 @@ class DropoutMaskOp(random.Dropout):
     """`nisa.dropout`."""
 
     name = "penguin.dropout_mask"
+
+
+@irdl_op_definition
+class QuantizeMXOp(mx.QuantizeMx):
+    """`nisa.quantize_mx`."""
+
+    name = "penguin.quantize_mx"
+
+
+@irdl_op_definition
+class MatMulMXOp(mx.MatmulMx):
+    """`nisa.nc_matmul_mx`."""
+
+    name = "penguin.matmul_mx"

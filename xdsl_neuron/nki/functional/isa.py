@@ -4,6 +4,8 @@ from typing import Any
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import AluOp
+from xdsl_neuron.nki.accumulators import as_reduce_op, reduced
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_axes,
@@ -29,15 +31,31 @@ from xdsl_neuron.nki.enums import (
     oob_mode,
     reduce_cmd,
 )
+from xdsl_neuron.nki.functional.isa_accumulators import (
+    activation_reduce,
+    scalar_tensor_tensor,
+    select_reduce,
+    tensor_scalar_cumulative,
+    tensor_scalar_reduce,
+    tensor_tensor_scan,
+)
+from xdsl_neuron.nki.functional.isa_rows import (
+    affine_select,
+    bn_aggr,
+    bn_stats,
+    dropout,
+    max8,
+    nc_find_index8,
+    nc_match_replace8,
+    range_select,
+    sequence_bounds,
+    tensor_partition_reduce,
+)
 from xdsl_neuron.nki.functional.tile import MatmulResult
-from xdsl_neuron.nki.isa.matrix import get_nc_version, refuse_tiling
+from xdsl_neuron.nki.isa.matrix import check_transpose, get_nc_version, refuse_tiling
 from xdsl_neuron.nki.ops import as_alu, as_function
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import (
-    NKINotImplementedError,
-    NKISyntaxError,
-    NKIValueError,
-)
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.index import IndexExpr
 from xdsl_neuron.tracer.views import View
 
@@ -63,10 +81,7 @@ def nc_matmul(
 ) -> View:
     """`stationary.T @ moving` in PSUM; `psum += ...` accumulates into a tile."""
     refuse_tiling(tile_position, tile_size, None)
-    if is_transpose:
-        raise NKINotImplementedError(
-            "nc_matmul(is_transpose=True) is not supported; use nc_transpose"
-        )
+    check_transpose(is_transpose)
     options = {
         "is_stationary_onezero": is_stationary_onezero,
         "is_moving_onezero": is_moving_onezero,
@@ -162,10 +177,18 @@ def activation(
     **hidden: Any,
 ) -> View:
     """`op(data * scale + bias)` on the scalar engine."""
-    if reduce_res is not None or reduce_op is not None:
-        raise NKINotImplementedError(
-            "activation with reduce_op or reduce_res is not supported; use "
-            "tensor_reduce on its result"
+    result = reduced("activation", reduce_cmd, reduce_res)
+    if result is not None:
+        return session().activation_reduce(
+            as_function(op, "activation"),
+            as_view(data, "data"),
+            as_reduce_op(reduce_op, "activation", AluOp.ADD),
+            result,
+            as_optional_operand(bias, "bias"),
+            as_operand(scale, "scale"),
+            as_mask(mask),
+            _kind(dtype),
+            **hidden_options("activation", hidden),
         )
     return session().activation(
         as_function(op, "activation"),
@@ -393,29 +416,45 @@ unknown_engine = engine.unknown
 
 __all__ = [
     "activation",
+    "activation_reduce",
+    "affine_select",
+    "bn_aggr",
+    "bn_stats",
     "dge_mode",
     "dma_copy",
     "dma_transpose",
+    "dropout",
     "engine",
     "get_nc_version",
     "gpsimd_engine",
     "iota",
     "local_gather",
+    "max8",
     "memset",
+    "nc_find_index8",
+    "nc_match_replace8",
     "nc_matmul",
     "nc_stream_shuffle",
     "nc_transpose",
     "nc_version",
     "oob_mode",
+    "range_select",
     "reciprocal",
     "reduce_cmd",
     "scalar_engine",
+    "scalar_tensor_tensor",
+    "select_reduce",
+    "sequence_bounds",
     "tensor_copy",
     "tensor_copy_predicated",
     "tensor_engine",
+    "tensor_partition_reduce",
     "tensor_reduce",
     "tensor_scalar",
+    "tensor_scalar_cumulative",
+    "tensor_scalar_reduce",
     "tensor_tensor",
+    "tensor_tensor_scan",
     "unknown_engine",
     "vector_engine",
 ]

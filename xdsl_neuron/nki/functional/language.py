@@ -8,6 +8,7 @@ from xdsl_neuron.nki.functional.loops import (
     sequential_range,
     static_range,
 )
+from xdsl_neuron.nki.functional.reduction import loop_reduce
 from xdsl_neuron.nki.functional.rmw import atomic_rmw, matmul
 from xdsl_neuron.nki.grid import nc, spmd_dim
 from xdsl_neuron.nki.language.creation import (
@@ -48,6 +49,11 @@ from xdsl_neuron.nki.language.grid import (
     program_ndim,
 )
 from xdsl_neuron.nki.language.names import VALUES, look_up, tile_size
+from xdsl_neuron.nki.language.random import (
+    dropout,
+    rand,
+    random_seed,
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -65,6 +71,7 @@ __all__ = [
     "atomic_rmw",
     "broadcast_to",
     "cos",
+    "dropout",
     "ds",
     "empty_like",
     "expand_dims",
@@ -72,6 +79,7 @@ __all__ = [
     "gather_flattened",
     "load",
     "load_transpose2d",
+    "loop_reduce",
     "matmul",
     "max",
     "mean",
@@ -85,6 +93,8 @@ __all__ = [
     "prod",
     "program_id",
     "program_ndim",
+    "rand",
+    "random_seed",
     "rms_norm",
     "sequential_range",
     "shared_constant",

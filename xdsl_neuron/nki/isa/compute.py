@@ -3,7 +3,8 @@
 from typing import Any
 
 from xdsl_neuron.affine import Affine
-from xdsl_neuron.isa import Engine
+from xdsl_neuron.isa import AluOp, Engine
+from xdsl_neuron.nki.accumulators import as_reduce_op, reduced
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_axes,
@@ -17,7 +18,7 @@ from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.enums import as_engine, engine, reduce_cmd
 from xdsl_neuron.nki.ops import as_alu, as_function
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKINotImplementedError, NKIValueError
+from xdsl_neuron.tracer.errors import NKIValueError
 from xdsl_neuron.tracer.views import View
 
 _UNKNOWN = engine.unknown
@@ -112,11 +113,19 @@ def activation(
     name: str | None = None,
 ) -> None:
     """`dst = op(data * scale + bias)`."""
-    if reduce_res is not None or reduce_op is not None:
-        raise NKINotImplementedError(
-            "activation with reduce_op or reduce_res is not supported; use "
-            "tensor_reduce on its result"
+    result = reduced("activation", reduce_cmd, reduce_res)
+    if result is not None:
+        session().activation_reduce(
+            as_function(op, "activation"),
+            as_view(data, "data"),
+            as_reduce_op(reduce_op, "activation", AluOp.ADD),
+            result,
+            as_optional_operand(bias, "bias"),
+            as_operand(scale, "scale"),
+            dst=as_view(dst, "dst"),
+            name=as_name(name),
         )
+        return
     session().activation(
         as_function(op, "activation"),
         as_view(data, "data"),
@@ -183,11 +192,11 @@ def iota(
     value = Affine(int(offset)) + Affine.lane(0) * int(channel_multiplier)
     for lane, (step, _) in enumerate(pairs, start=1):
         value = value + Affine.lane(lane) * step
-    shaped = _with_free_shape(target, tuple(num for _, num in pairs))
+    shaped = with_free_shape(target, tuple(num for _, num in pairs), "iota")
     session().index_value(value, (), dst=shaped, name=as_name(name))
 
 
-def _with_free_shape(view: View, free: tuple[int, ...]) -> View:
+def with_free_shape(view: View, free: tuple[int, ...], api_name: str) -> View:
     """A view with its free dimensions in another shape."""
     if view.shape[1:] == free:
         return view
@@ -197,8 +206,8 @@ def _with_free_shape(view: View, free: tuple[int, ...]) -> View:
     per_partition = view.size // view.shape[0]
     if count != per_partition:
         raise NKIValueError(
-            f"iota pattern has {count} elements per partition, but must have exactly "
-            f"{per_partition}"
+            f"{api_name} pattern has {count} elements per partition, but must have "
+            f"exactly {per_partition}"
         )
     return view.reshaped((view.shape[0], *free))
 

@@ -14,7 +14,7 @@ from xdsl_neuron.nki.enums import (
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKINotImplementedError
 
-_ACCUMULATE = {
+ACCUMULATE = {
     None: MatmulAccumulate.AUTO,
     False: MatmulAccumulate.OVERWRITE,
     True: MatmulAccumulate.ACCUMULATE,
@@ -31,6 +31,21 @@ def refuse_tiling(tile_position: Any, tile_size: Any, perf_mode: Any) -> None:
     if perf_mode not in (None, matmul_perf_mode.none):
         raise NKINotImplementedError(
             f"nc_matmul with perf_mode {perf_mode} is not supported"
+        )
+
+
+def check_transpose(is_transpose: bool) -> None:
+    """
+    Refuses the array's transpose mode, which only gen2's plain matmul stands for.
+
+    From gen3 the array moves the bits of the operand that is not an identity, and which
+    one that is, the call does not say (nki.md 1.1 nc_matmul).
+    """
+    level = session().arch.level
+    if is_transpose and level > 20:
+        raise NKINotImplementedError(
+            "nc_matmul(is_transpose=True) is supported on trn1, where it is a matmul "
+            f"with an identity, but not on {session().arch.name}; use nc_transpose"
         )
 
 
@@ -54,15 +69,12 @@ def nc_matmul(
     Unset, the first write to an element of a PSUM tile overwrites and later ones add.
     """
     refuse_tiling(tile_position, tile_size, perf_mode)
-    if is_transpose:
-        raise NKINotImplementedError(
-            "nc_matmul(is_transpose=True) is not supported; use nc_transpose"
-        )
+    check_transpose(is_transpose)
     session().matmult(
         as_view(stationary, "stationary"),
         as_view(moving, "moving"),
         as_view(dst, "dst"),
-        accumulate=_ACCUMULATE[accumulate],
+        accumulate=ACCUMULATE[accumulate],
         is_stationary_onezero=is_stationary_onezero,
         is_moving_onezero=is_moving_onezero,
         name=as_name(name),

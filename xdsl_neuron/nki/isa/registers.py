@@ -73,8 +73,17 @@ def register_move(dst: Any, src: Any = None, *, imm: Any = None) -> None:
 
 @api
 def register_store(dst: Any, src: Any) -> None:
-    """One int32 element in SBUF = what the register holds."""
-    target, source = as_view(dst, "dst"), _as_register(src, "src")
+    """
+    One 32-bit element in HBM or SBUF = what the register holds.
+
+    A sum or product of registers has no register of its own: it is written as an iota
+    of one element, which an engine does in SBUF.
+    """
+    target, value = as_view(dst, "dst"), _as_register(src, "src").expr
+    plain = value.is_constant or value in {Affine.index(p) for p in value.positions}
+    if plain:
+        session().store_register_to_tensor(target, value)
+        return
     if target.size != 1:
         raise NKITypeError(f"register_store writes one element, got {target!r}")
-    session().index_value(source.expr, (), dst=target)
+    session().index_value(value, (), dst=target)

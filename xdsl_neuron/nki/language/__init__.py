@@ -50,6 +50,11 @@ from xdsl_neuron.nki.language.grid import (
     program_ndim,
 )
 from xdsl_neuron.nki.language.names import VALUES, look_up, tile_size
+from xdsl_neuron.nki.language.random import (
+    dropout,
+    rand,
+    random_seed,
+)
 from xdsl_neuron.nki.language.ranges import (
     affine_range,
     sequential_range,
@@ -70,6 +75,7 @@ __all__ = [
     "all",
     "broadcast_to",
     "cos",
+    "dropout",
     "ds",
     "empty_like",
     "expand_dims",
@@ -92,6 +98,8 @@ __all__ = [
     "prod",
     "program_id",
     "program_ndim",
+    "rand",
+    "random_seed",
     "rms_norm",
     "sequential_range",
     "shared_constant",

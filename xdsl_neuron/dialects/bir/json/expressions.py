@@ -21,6 +21,10 @@ _OPERATIONS: Final = {"Div": "FloorDivKind", "Mod": "ModuloKind"}
 
 def affine_to_json(expression: Affine, leaf: Callable[[int], Json]) -> Json:
     """The tree of version 2; `leaf` writes the loop index at a position."""
+    if len(expression.terms) == 1 and not expression.constant:
+        atom, coefficient = expression.terms[0]
+        if coefficient == 1:
+            return _atom(atom, leaf)
     simple: list[Json] = []
     rest: list[Json] = []
     for atom, coefficient in expression.terms:

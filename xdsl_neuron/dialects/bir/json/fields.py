@@ -20,12 +20,13 @@ from xdsl_neuron.dialects.instruction import Operand
 from xdsl_neuron.dialects.instruction_text import integer
 from xdsl_neuron.dialects.neuron import (
     AffineAttr,
+    AluOpAttr,
     ImmediateAttr,
     MatmulAccumulateAttr,
     OobModeAttr,
 )
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import MatmulAccumulate, OobMode, TransposeOp
+from xdsl_neuron.isa import AluOp, MatmulAccumulate, OobMode, TransposeOp
 
 Keys = dict[str, Json]
 Operands = dict[str, Operand]
@@ -69,6 +70,27 @@ def _axis_from_json(node: Node, data: Operands, affine: ReadAffine) -> Attribute
 
 
 axis = Field("axes", ("axis",), _axis_to_json, _axis_from_json)
+
+
+POOL_FUNCTIONS = {"Max": AluOp.MAX, "Avg": AluOp.AVERAGE}
+"""`PoolFunctionType` (bir.md 1.16)."""
+
+
+def _pool_to_json(value: Attribute | None, data: Operands, affine: WriteAffine) -> Keys:
+    op = value.data if isinstance(value, AluOpAttr) else None
+    found = [name for name, member in POOL_FUNCTIONS.items() if member is op]
+    return {"func": found[0]} if found else {}
+
+
+def _pool_from_json(node: Node, data: Operands, affine: ReadAffine) -> Attribute | None:
+    found = node.child("func")
+    member = POOL_FUNCTIONS.get(found.string())
+    if member is None:
+        found.fail(f"Unrecognized PoolFunctionType {found.value}, expected Max or Avg")
+    return AluOpAttr(member)
+
+
+pool_function = Field("op", ("func",), _pool_to_json, _pool_from_json)
 
 
 def _permutation_to_json(

@@ -18,7 +18,9 @@ from xdsl_neuron.dialects.bir.json.keys import (
     choose,
     documented_keys,
     form_of,
+    key_of,
     opcode_of,
+    put,
 )
 from xdsl_neuron.dialects.bir.json.operands import (
     Layout,
@@ -301,7 +303,7 @@ class _InstructionWriter:
                 self._field(prop, fields[prop], value)
                 bound |= set(fields[prop].keys)
                 continue
-            key = self.form.names.get(prop, prop)
+            key = key_of(self.form, prop)
             if key in documented:
                 self._documented(prop, key, value, documented[key])
                 bound.add(key)
@@ -333,17 +335,18 @@ class _InstructionWriter:
     ) -> None:
         constants = self.form.constants
         if value is not None:
-            self.found[key] = to_json_value(value, self.affine)
-            if self.found[key] == constants.get(key):
-                self.extra[prop] = self.found[key]
+            shown = to_json_value(value, self.affine)
+            put(self.found, key, shown)
+            if key in constants and shown == constants[key]:
+                self.extra[prop] = shown
         elif key in constants:
-            self.found[key] = constants[key]
+            put(self.found, key, constants[key])
         elif required:
             default = default_of(_definition(type(self.operation), prop))
             if default is not None:
-                self.found[key] = to_json_value(default, self.affine)
+                put(self.found, key, to_json_value(default, self.affine))
             elif self.operation.layout().fields[prop] is UnitAttr:
-                self.found[key] = False
+                put(self.found, key, False)
 
 
 def property_of(operation: Instruction, prop: str) -> Attribute | None:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import OptPropertyDef
+from xdsl.irdl import IRDLOperation, OptPropertyDef
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.bir.json.document import Json, Node
@@ -30,6 +30,8 @@ from xdsl_neuron.dialects.bir.json.keys import (
     choose,
     documented_keys,
     form_of,
+    key_of,
+    look_up,
     opcodes,
 )
 from xdsl_neuron.dialects.bir.json.operands import (
@@ -77,20 +79,12 @@ NEUTRAL: tuple[Json, ...] = (
     "None",
     "Unassigned",
 )
-    False,
-    None,
-    0,
-    [],
-    {},
-    "Idle",
-    "bypass",
-    "None",
-    "Unassigned",
-)
 """Values of a documented key that ask for nothing."""
 
-IGNORED = frozenset({"can_read_uninit", "use_gpsimd_dma"})
-"""Documented keys that do not change what an instruction computes."""
+IGNORED = frozenset(
+    {"can_read_uninit", "use_gpsimd_dma", "sync_info.on_wait", "sync_info.on_update"}
+)
+"""Documented keys that do not change what an instruction computes in order."""
 
 
 class Scope(Protocol):
@@ -119,10 +113,12 @@ def engine_of(node: Node, kind: type[Operation]) -> Attribute | None:
     if found is None:
         return None
     engine = EngineAttr(found.member(Engine))
-    definition = kind.get_irdl_definition() if issubclass(kind, Instruction) else None
-    if definition is None or "engine" not in definition.properties:
+    if not issubclass(kind, IRDLOperation):
         return None
-    default = default_of(definition.properties["engine"])
+    definitions = kind.get_irdl_definition().properties
+    if "engine" not in definitions:
+        return None
+    default = default_of(definitions["engine"])
     return None if engine == default else engine
 
 
@@ -216,10 +212,11 @@ class _InstructionReader:
     def _check_keys(self) -> None:
         constants = self.form.constants
         documented = documented_keys(self.opcode)
+        known = {key.partition(".")[0] for key in documented}
         for key, value in self.node.items():
             if key in HEADER_KEYS:
                 continue
-            if key not in documented and key not in constants:
+            if key not in known and key not in constants:
                 names = ", ".join(documented) or "the header's"
                 self.node.fail(f"unknown key '{key}' of {self.opcode}, its are {names}")
             if key in constants and key not in self._bound():
@@ -237,7 +234,7 @@ class _InstructionReader:
         found: dict[str, str] = {}
         documented = documented_keys(self.opcode)
         for prop in self.kind.layout().fields:
-            key = self.form.names.get(prop, prop)
+            key = key_of(self.form, prop)
             if prop not in HEADER_PROPERTIES and key in documented:
                 found[key] = prop
         for item in self.form.fields:
@@ -433,7 +430,7 @@ class _InstructionReader:
         for prop, kind in layout.fields.items():
             if prop in HEADER_PROPERTIES or prop in self.properties:
                 continue
-            key = self.form.names.get(prop, prop)
+            key = key_of(self.form, prop)
             exact = extra.get(prop)
             if exact is not None:
                 value = None
@@ -454,7 +451,7 @@ class _InstructionReader:
         self._compare()
 
     def _documented(self, key: str, kind: type[Attribute] | None) -> Attribute | None:
-        found = self.node.get(key)
+        found = look_up(self.node, key)
         if found is None:
             return None
         constants = self.form.constants
@@ -468,7 +465,7 @@ class _InstructionReader:
         definition = self.kind.get_irdl_definition().properties[prop]
         optional = isinstance(definition, OptPropertyDef)
         if value is None and not optional and default_of(definition) is None:
-            key = self.form.names.get(prop, prop)
+            key = key_of(self.form, prop)
             self.node.fail(f"key '{key}' is missing")
 
     def _compare(self) -> None:
@@ -476,13 +473,14 @@ class _InstructionReader:
         extra, given = extension(self.node).object(), self.node.object()
         bound = self._bound()
         for key in documented_keys(self.opcode):
-            if key not in given or key in IGNORED:
+            found = look_up(self.node, key)
+            if found is None or key in IGNORED:
                 continue
             if key not in bound and key not in self.form.constants:
-                if all(_differs(given[key], neutral) for neutral in NEUTRAL):
-                    self.node.child(key).fail("has no counterpart here")
+                if all(_differs(found.value, neutral) for neutral in NEUTRAL):
+                    found.fail("has no counterpart here")
             elif bound.get(key, "") in extra:
-                self._compare_key(key, bound[key])
+                self._compare_key(found, bound[key])
         for item in self.form.fields:
             if item.prop is not None and item.prop not in extra:
                 continue
@@ -492,11 +490,11 @@ class _InstructionReader:
                 if key in given and _differs(given[key], expected.get(key)):
                     self.node.child(key).fail("differs from what the operation is")
 
-    def _compare_key(self, key: str, prop: str) -> None:
+    def _compare_key(self, found: Node, prop: str) -> None:
         value = self.properties.get(prop)
         if prop and value is not None and not self._has_field(prop):
-            if _differs(self.node.object()[key], to_json_value(value, self._leaf)):
-                self.node.child(key).fail(f"differs from '{prop}' in {EXTENSION}")
+            if _differs(found.value, to_json_value(value, self._leaf)):
+                found.fail(f"differs from '{prop}' in {EXTENSION}")
 
     def _has_field(self, prop: str) -> bool:
         return any(item.prop == prop for item in self.form.fields)

@@ -6,14 +6,14 @@ other inside `xdsl_neuron`; so a new instruction needs a `Form` only where names
 operand order differ.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Final
 
 from xdsl.ir import Operation
 
-from xdsl_neuron.dialects.bir import Bir, BirInstruction
-from xdsl_neuron.dialects.bir.json.document import Json
+from xdsl_neuron.dialects.bir import Bir, BirInstruction, OpaqueInstruction
+from xdsl_neuron.dialects.bir.json.document import Json, Node
 from xdsl_neuron.dialects.bir.json.fields import (
     Field,
     accumulation_flag,
@@ -25,6 +25,7 @@ from xdsl_neuron.dialects.bir.json.fields import (
     number_of_indices,
     oob_is_error,
     permutation,
+    pool_function,
 )
 from xdsl_neuron.dialects.dma import Descriptor, Dma
 from xdsl_neuron.dialects.instruction import Instruction
@@ -86,7 +87,7 @@ _KEYS: Final = {
     "TensorCopyDynamicSrc": "scale can_read_uninit",
     "TensorCopyDynamicDst": "scale can_read_uninit",
     "IndirectCopy": "num_valid_indices!",
-    "CopyPredicated": "can_read_uninit reverse_pred reduce_op accumulator_cmd",
+    "CopyPredicated": "can_read_uninit reverse_pred reduce_op! accumulator_cmd",
     "TensorScalar": "op0! const0! reverse0! op1! const1! reverse1!",
     "TensorScalarPtr": "op0! reverse0! op1! reverse1! apply_transpose "
     "is_tensor_scalar_addr is_scalar_tensor_tensor is_tensor_tensor_scan "
@@ -118,12 +119,48 @@ _KEYS: Final = {
     "DMADescriptorCCE": "num_tiling_dimensions constants op!",
     "DMADescriptorTranspose": "num_tiling_dimensions transpose_op! can_read_uninit",
     "DMADescriptorReplicate": "num_tiling_dimensions",
-    "CollectiveSend": "peer_id! can_read_uninit",
-    "CollectiveRecv": "peer_id!",
+    "AbstractCopy": "dma_qos",
+    "TongaReduceMacroSymbolic": "op! is_first_reduce reduce_axes",
+    "ReadVarAddr": _DMA,
+    "CollectiveCompute": "queue cc_channel.kind! cc_channel.replica_groups "
+    "cc_channel.op cc_dim cc_type_hint stream_id src_target_pairs can_read_uninit "
+    "is_local pipe_id recv_from_rank send_to_rank initial_corebarrier permute_chain "
+    "src1_bitmap unique_tensors use_gpsimd_dma dma_qos",
+    "GetCurProcessingRankID": "iter_id! channel_id! stream_id replica_groups!",
+    "CompareAndBranch": "comp_op! on_true! on_false!",
+    "UnconditionalBranch": "target!",
+    "BranchHint": "hint! associate_branch!",
+    "Call": "table_id target! arguments",
+    "SwitchQueueInstance": "queue! instance! no_rearm",
+    "ResetQueueInstance": "queue! instance!",
+    "GroupResetSemaphores": "mode sema_group!",
+    "Drain": "is_reset_sema",
+    "CoreBarrier": "runtime_semaphore id cores!",
+    "InlineASMBytes": "asm_bytes! sync_type latency_estimate",
+    "TensorCompletion": "mode",
+    "DevicePrint": "prefix! output_buffer",
+    "CustomOp": "opFunctionName! opLibFile! ulib_to_ucode_version "
+    "ulib_to_isa_version is_builtin srcsShape dstsShape",
+    "BIRKernel": "kernel_name! srcs_shape dsts_shape kernel_attrs sb_buf_shape "
+    "psum_buf_shape auto_cast is_causal fused_rmsnorm norm_type lnc_size store_add "
+    "quant_kernel output_layout lower_bound",
+    "NKIKernel": "func! func_args func_outs sb_buf_shape psum_buf_shape "
+    "address_rotation_scope_val kernel_source_val",
+    "NKIKLIRKernel": "klir_binary! kernel_format nki_binary_version_identifier "
+    "enable_device_dump func_args func_outs sb_buf_shape psum_buf_shape "
+    "address_rotation_scope_val",
+    "CollectiveSend": "queue peer_id! can_read_uninit",
+    "CollectiveRecv": "queue peer_id!",
     "GetGlobalRankId": "world_size!",
     "RegisterAlu": "op! is_64bit",
 }
-"""Keys of an opcode beside the header; `!` marks those that are always written."""
+"""
+Keys of an opcode beside the header; `!` marks those that are always written. A dot
+leads into an object.
+"""
+
+_SYNC = {"on_wait": "sync_info.on_wait", "on_update": "sync_info.on_update"}
+"""Where an instruction's waits and updates are."""
 
 
 @dataclass(frozen=True)
@@ -177,6 +214,20 @@ _MATMUL_FIXED: Final[dict[str, Json]] = {
     "ifmap_quant_offset": 0,
     "weights_quant_offset": 0,
 }
+_MATMUL = Form(
+    names={
+        "moving_onezero": "is_fmap_onezero",
+        "stationary_onezero": "is_weight_onezero",
+    },
+    slots=("moving", "stationary"),
+    fields=(accumulation_flag,),
+    fixed=_MATMUL_FIXED,
+)
+_RANGE = {
+    "compare0": "compare_op0",
+    "compare1": "compare_op1",
+    "range_start": "base",
+}
 _DMA_NAMES = {"dge": "dge_type", "rmw_op": "cce_op"}
 
 _FORMS: Final = {
@@ -205,6 +256,38 @@ _FORMS: Final = {
         fixed=_ACTIVATION.fixed,
         mode={"acc": "ZeroAccumulate"},
     ),
+    "bir.activate2": Form(
+        slots=_SCALARS, fixed=_ACTIVATION.fixed, mode={"is_activate2": True}
+    ),
+    "bir.partition_reduce": Form(mode={"axis": "C"}),
+    "bir.pool": Form(fields=(pool_function,)),
+    "bir.max_index": Form(slots=("values", "src")),
+    "bir.match_replace": Form(names={"imm": "imm_value"}, slots=("values", "src")),
+    "bir.max_index_and_match_replace": Form(
+        names={"imm": "imm_value"}, slots=("values", "src")
+    ),
+    "bir.bn_stats": Form(fixed={"apply_transpose": False}),
+    "bir.tensor_scalar_affine_select": Form(
+        names={"compare": "compare_op", "fill": "fill_value"},
+        fields=(affine_pattern,),
+    ),
+    "bir.range_select": Form(names=_RANGE, fixed={"reduce_cmd": "Idle"}),
+    "bir.range_select_reduce": Form(
+        names=_RANGE, mode={"reduce_cmd": "ZeroAccumulate"}
+    ),
+    "bir.select_reduce": Form(
+        names={"reverse": "reverse_pred"}, mode={"accumulator_cmd": "ZeroAccumulate"}
+    ),
+    "bir.exponential": Form(fixed={"reduce_cmd": "Idle"}),
+    "bir.exponential_reduce": Form(mode={"reduce_cmd": "ZeroAccumulate"}),
+    "bir.dropout": Form(names={"keep_threshold": "is_keep_threshold"}),
+    "bir.collective_compute": Form(
+        names={
+            "kind": "cc_channel.kind",
+            "op": "cc_channel.op",
+            "replica_groups": "cc_channel.replica_groups",
+        }
+    ),
     "bir.memset": Form(fields=(memset_constant,), fixed={"mode": "Const"}),
     "bir.iota": Form(fields=(affine_pattern,)),
     "bir.copy_predicated": Form(
@@ -213,14 +296,9 @@ _FORMS: Final = {
     "bir.select": Form(
         slots=("predicate", "on_true|true_imm", "on_false|false_imm"),
     ),
-    "bir.matmult": Form(
-        names={
-            "moving_onezero": "is_fmap_onezero",
-            "stationary_onezero": "is_weight_onezero",
-        },
-        slots=("moving", "stationary"),
-        fields=(accumulation_flag,),
-        fixed=_MATMUL_FIXED,
+    "bir.matmult": _MATMUL,
+    "bir.matmult_mx": replace(
+        _MATMUL, slots=("moving", "stationary", "moving_scale", "stationary_scale")
     ),
     "bir.tensor_reduce": Form(fields=(axis,)),
     "bir.dma_copy": Form(names=_DMA_NAMES, fields=(oob_is_error,)),
@@ -274,7 +352,31 @@ def opcode_of(kind: type[Instruction]) -> str:
 def documented_keys(opcode: str) -> dict[str, bool]:
     """The opcode's own keys, each with whether it is always written."""
     keys = _KEYS.get(opcode, "").split()
-    return {key.rstrip("!"): key.endswith("!") for key in keys}
+    found = {key.rstrip("!"): key.endswith("!") for key in keys}
+    return found | dict.fromkeys(_SYNC.values(), False)
+
+
+def key_of(form: Form, prop: str) -> str:
+    """The key a property has, if that is documented of its opcode."""
+    return form.names.get(prop) or _SYNC.get(prop, prop)
+
+
+def put(found: dict[str, Json], key: str, value: Json) -> None:
+    """Sets a key that may lead into an object."""
+    head, _, rest = key.partition(".")
+    if not rest:
+        found[key] = value
+        return
+    inner = found.setdefault(head, {})
+    if isinstance(inner, dict):
+        put(inner, rest, value)
+
+
+def look_up(node: Node, key: str) -> Node | None:
+    """The value of a key that may lead into an object."""
+    head, _, rest = key.partition(".")
+    found = node.get(head)
+    return found if found is None or not rest else look_up(found, rest)
 
 
 @cache
@@ -282,6 +384,16 @@ def instruction_classes() -> tuple[type[Instruction], ...]:
     """The instructions of `bir` and `dma`, in the order of the dialects."""
     operations = (*Bir.operations, *Dma.operations)
     return tuple(kind for kind in operations if issubclass(kind, Instruction))
+
+
+@cache
+def opaque_classes() -> dict[str, type[OpaqueInstruction]]:
+    """The opaque instructions by opcode."""
+    return {
+        kind.ROW.name: kind
+        for kind in Bir.operations
+        if issubclass(kind, OpaqueInstruction)
+    }
 
 
 @cache
@@ -295,7 +407,7 @@ def _by_opcode() -> dict[str, tuple[type[Instruction], ...]]:
 
 def opcodes() -> tuple[str, ...]:
     """Every opcode some operation has."""
-    return tuple(_by_opcode())
+    return (*_by_opcode(), *opaque_classes())
 
 
 def candidates(opcode: str) -> tuple[type[Instruction], ...]:

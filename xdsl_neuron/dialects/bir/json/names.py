@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects.bir import (
+    BasicBlockOp,
     ContinueIfOp,
     DMATriggerOp,
     DoWhileOp,
@@ -15,8 +16,11 @@ from xdsl_neuron.dialects.bir import (
     FuncOp,
     LocationOp,
     LoopOp,
+    OpaqueInstruction,
+    QueueOp,
     ReturnOp,
 )
+from xdsl_neuron.dialects.bir.declarations import Declaration
 from xdsl_neuron.dialects.bir.json.keys import opcode_of
 from xdsl_neuron.dialects.dma import BlockOp
 from xdsl_neuron.dialects.instruction import Instruction
@@ -88,6 +92,10 @@ class FunctionNames:
         match operation:
             case LocationOp() | BlockOp() | DMATriggerOp() | ContinueIfOp():
                 return
+            case Declaration() | BasicBlockOp():
+                return
+            case OpaqueInstruction():
+                opcode = operation.ROW.name
             case LoopOp() | DynamicForLoopOp() | DoWhileOp():
                 opcode = operation.ROW.name
                 for index in operation.body.block.args:
@@ -110,8 +118,8 @@ def label_of(operation: Operation) -> str | None:
     """The name an instruction has of its own."""
     if isinstance(operation, DMATriggerOp):
         return operation.inst_name.data
-    if isinstance(operation, Instruction) and operation.inst_name is not None:
-        return operation.inst_name.data
+    if isinstance(operation, Instruction | OpaqueInstruction):
+        return None if operation.inst_name is None else operation.inst_name.data
     return None
 
 
@@ -160,6 +168,8 @@ class ModuleNames:
                 name = getattr(queue, "data", None)
                 if isinstance(name, str):
                     found.queues.setdefault(name, [])
+                if isinstance(operation, QueueOp):
+                    found.queues.setdefault(operation.declared_name.data, [])
                 if isinstance(operation, BlockOp):
                     found.blocks[operation] = labels.fresh(operation.block_name.data)
         used = Names(found.queues)

@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     Builtin,
     DenseArrayBase,
     IntegerAttr,
@@ -31,9 +32,11 @@ from xdsl_neuron.dialects.neuron import (
     EdgesAttr,
     ImmediateAttr,
 )
+from xdsl_neuron.dialects.neuron.system import GroupsAttr, UpdatesAttr, WaitsAttr
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import DgeType, EdgeKind, NumberedEnum
 from xdsl_neuron.parsing import LocatedParser
+from xdsl_neuron.system import UpdateMode, WaitMode
 from xdsl_neuron.upstream import UPSTREAM_FAILURES
 
 DGE_NAMES: Final = {
@@ -73,8 +76,22 @@ def to_json_value(value: Attribute, affine: WriteAffine) -> Json:
             return affine(value.data)
         case DTypeAttr():
             return value.data.bir_name
+        case GroupsAttr():
+            return [[*group] for group in value.data]
+        case WaitsAttr():
+            return [
+                {"mode": mode.value, "name": name, "value": affine(threshold)}
+                for mode, name, threshold in value.data
+            ]
+        case UpdatesAttr():
+            return [
+                {"mode": mode.value, "name": name, "value": number}
+                for mode, name, number in value.data
+            ]
         case EdgesAttr():
             return [[name, EDGE_NAMES[kind]] for kind, name in value.data]
+        case ArrayAttr() if all(isinstance(item, StringAttr) for item in value):
+            return [cast(StringAttr, item).data for item in value]
         case _ if isinstance(value, EnumAttribute):
             enumeration = cast(EnumAttribute[NumberedEnum], value)
             member = enumeration.data
@@ -87,6 +104,8 @@ def from_json_value(
     kind: type[Attribute] | None, node: Node, affine: ReadAffine
 ) -> Attribute | None:
     """The attribute of class `kind`; None for a flag that is not set."""
+    if isinstance(node.value, list) and (kind is None or kind is ArrayAttr):
+        return ArrayAttr([StringAttr(item.string()) for item in node.array()])
     if kind is None or (isinstance(node.value, dict) and "attribute" in node.value):
         return parse_attribute(node.child("attribute"))
     if kind is UnitAttr:
@@ -105,9 +124,25 @@ def from_json_value(
         return AffineAttr(affine(node))
     if kind is DTypeAttr:
         return DTypeAttr(read_dtype(node))
+    if kind is GroupsAttr:
+        return GroupsAttr(tuple(tuple(item.integers()) for item in node.array()))
+    if kind is WaitsAttr:
+        return WaitsAttr(tuple(_wait(item, affine) for item in node.array()))
+    if kind is UpdatesAttr:
+        return UpdatesAttr(tuple(_update(item) for item in node.array()))
     if kind is EdgesAttr:
         return EdgesAttr.of([read_edge(edge) for edge in node.array()])
     return parse_attribute(node.child("attribute"))
+
+
+def _wait(node: Node, affine: ReadAffine) -> tuple[WaitMode, str, Affine]:
+    mode = node.child("mode").member(WaitMode)
+    return mode, node.child("name").name(), affine(node.child("value"))
+
+
+def _update(node: Node) -> tuple[UpdateMode, str, int]:
+    mode = node.child("mode").member(UpdateMode)
+    return mode, node.child("name").name(), node.child("value").integer()
 
 
 def _enumeration(kind: type[EnumAttribute[NumberedEnum]], node: Node) -> Attribute:

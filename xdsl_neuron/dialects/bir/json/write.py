@@ -11,6 +11,7 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import get_arch
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects.bir import (
+    BasicBlockOp,
     ContinueIfOp,
     DMATriggerOp,
     DoWhileOp,
@@ -18,8 +19,11 @@ from xdsl_neuron.dialects.bir import (
     FuncOp,
     LocationOp,
     LoopOp,
+    OpaqueInstruction,
     ReturnOp,
 )
+from xdsl_neuron.dialects.bir.declarations import Declaration
+from xdsl_neuron.dialects.bir.json.declarations import write_declaration
 from xdsl_neuron.dialects.bir.json.document import Json
 from xdsl_neuron.dialects.bir.json.expressions import affine_to_json
 from xdsl_neuron.dialects.bir.json.instruction_json import write_instruction
@@ -27,8 +31,10 @@ from xdsl_neuron.dialects.bir.json.keys import EXTENSION, VERSION
 from xdsl_neuron.dialects.bir.json.names import (
     FunctionNames,
     ModuleNames,
+    Names,
     parent_function,
 )
+from xdsl_neuron.dialects.bir.json.opaque import write_opaque
 from xdsl_neuron.dialects.bir.json.values import (
     EDGE_NAMES,
     attributes_to_json,
@@ -59,6 +65,9 @@ ARCH_NAMES = {20: "sunda", 30: "gen3", 40: "core_v4"}
 
 LOOPS = LoopOp | DynamicForLoopOp | DoWhileOp
 """Operations whose body is instructions of the function."""
+
+_PLACED = LocationOp | BlockOp | Declaration
+"""Operations that are not among the instructions in JSON."""
 
 
 def to_json(module: ModuleOp) -> dict[str, Json]:
@@ -170,21 +179,60 @@ class FunctionWriter:
             "origin": ORIGIN,
             "attributes": {},
             "allocations": allocations,
-            "blocks": [self._block(f"{name}_body", body)],
+            "blocks": self._blocks(f"{name}_body", body),
         }
         extra: dict[str, Json] = {}
         if not any(isinstance(op, ReturnOp) for op in body.ops):
             extra["has_return"] = False
+        declarations: list[Json] = [
+            write_declaration(operation) | self.place(operation)
+            for operation in self.function.body.walk()
+            if isinstance(operation, Declaration)
+        ]
+        if declarations:
+            extra["declarations"] = declarations
         add(found, self.function.attributes, extra)
         return found
 
-    def _block(self, name: str, block: Block) -> Json:
-        instructions: list[Json] = [
-            self._operation(operation)
-            for operation in block.ops
-            if not isinstance(operation, LocationOp | BlockOp | ContinueIfOp)
-        ]
+    def _blocks(self, name: str, block: Block) -> Json:
+        """Basic blocks, and what stands between them as blocks of its own."""
+        parts: list[list[Operation] | BasicBlockOp] = [[]]
+        for operation in block.ops:
+            if isinstance(operation, BasicBlockOp):
+                parts.append(operation)
+            elif not isinstance(operation, _PLACED | ContinueIfOp):
+                last = parts[-1]
+                if isinstance(last, BasicBlockOp):
+                    last = list[Operation]()
+                    parts.append(last)
+                last.append(operation)
+        explicit = [part for part in parts if isinstance(part, BasicBlockOp)]
+        if explicit and not parts[0]:
+            del parts[0]
+        names = Names(part.block_name.data for part in explicit)
+        found: list[Json] = []
+        for part in parts:
+            if isinstance(part, BasicBlockOp):
+                found.append(self._basic_block(part))
+                continue
+            record = self._plain_block(names.fresh(name), part)
+            if explicit:
+                record[EXTENSION] = {"basic_block": False}
+            found.append(record)
+        return found
+
+    def _plain_block(
+        self, name: str, operations: Iterable[Operation]
+    ) -> dict[str, Json]:
+        instructions: list[Json] = [self._operation(each) for each in operations]
         return {"name": name, "instructions": instructions}
+
+    def _basic_block(self, block: BasicBlockOp) -> Json:
+        inner = block.body.block.ops
+        operations = [each for each in inner if not isinstance(each, _PLACED)]
+        found = self._plain_block(block.block_name.data, operations)
+        add(found, block.attributes, {"basic_block": True})
+        return found
 
     def _operation(self, operation: Operation) -> Json:
         match operation:
@@ -198,9 +246,12 @@ class FunctionWriter:
                 return self._return(operation)
             case DMATriggerOp():
                 return self._trigger(operation)
-            case _:
-                assert isinstance(operation, Instruction)
+            case OpaqueInstruction():
+                return write_opaque(self, operation)
+            case Instruction():
                 return self.instruction(operation)
+            case _:
+                raise DiagnosticError(operation, "has no form in BIR JSON here")
 
     def place(self, operation: Operation) -> dict[str, Json]:
         """Where an operation stands that is not among the instructions."""
@@ -208,6 +259,9 @@ class FunctionWriter:
         assert block is not None
         parent = block.parent_op()
         found: dict[str, Json] = {"position": block.get_operation_index(operation)}
+        if isinstance(parent, BasicBlockOp):
+            found["block"] = parent.block_name.data
+            parent = parent.parent_op()
         if isinstance(parent, LOOPS):
             found["loop"] = self.names.instructions[parent]
         return found
@@ -288,7 +342,7 @@ class FunctionWriter:
         found = header(opcode, self.names.instructions[operation], engine)
         nest: list[Json] = []
         parent = operation.parent_op()
-        while isinstance(parent, LOOPS):
+        while isinstance(parent, LOOPS | BasicBlockOp):
             nest[:0] = [self.names.axes[index] for index in parent.body.block.args]
             parent = parent.parent_op()
         if nest:
@@ -307,7 +361,7 @@ class FunctionWriter:
         }
         found["isParallel"] = kind is not LoopKind.SEQUENTIAL
         found["isBasicBlock"] = False
-        found["blocks"] = [self._block(f"{name}_body", loop.body.block)]
+        found["blocks"] = self._blocks(f"{name}_body", loop.body.block)
         extra: dict[str, Json] = {}
         if kind not in (LoopKind.SEQUENTIAL, LoopKind.PARALLEL):
             extra["kind"] = kind.value
@@ -335,7 +389,7 @@ class FunctionWriter:
             axis[key] = affine_to_json(bound, leaf)
         found["DynamicForLoopAxis"] = axis
         name = self.names.instructions[loop]
-        found["blocks"] = [self._block(f"{name}_body", loop.body.block)]
+        found["blocks"] = self._blocks(f"{name}_body", loop.body.block)
         extra: dict[str, Json] = {}
         self._add_index(loop.index, extra)
         add(found, loop.attributes, extra)
@@ -350,7 +404,7 @@ class FunctionWriter:
         found = self._start(loop, loop.ROW.name, Engine.ALL)
         register = self.index(last, last.condition)[1]
         found["cond"] = {"kind": "IntRuntimeValueKind", "regref": register}
-        found["blocks"] = [self._block(f"{name}_body", body)]
+        found["blocks"] = self._blocks(f"{name}_body", body)
         extra: dict[str, Json] = {}
         if last.attributes:
             extra["condition"] = attributes_to_json(last.attributes)
@@ -416,7 +470,7 @@ class FunctionWriter:
         return write_instruction(self, operation)
 
     def start(
-        self, operation: Instruction, opcode: str
+        self, operation: Instruction | OpaqueInstruction, opcode: str
     ) -> tuple[dict[str, Json], dict[str, Json]]:
         """An instruction's header and extension."""
         engine = operation.properties.get("engine")

@@ -1,0 +1,13 @@
+// RUN: neuron-opt %s --split-input-file --verify-diagnostics
+
+builtin.module attributes {neuron.target = #neuron.target<trn1>} {
+  penguin.func @f() {
+    %a = penguin.alloc : <8x64xf32, hbm>
+    %b = penguin.alloc : <8x64xf32, hbm>
+    // expected-error @below {{curArchLevel > sunda: CollectiveCompute needs level 30, trn1 is 20}}
+    penguin.collective_compute AllReduce %b <- %a {op = add}
+    // expected-error @below {{CoreBarrier needs distinct cores, got [-1]}}
+    penguin.core_barrier {cores = [-1]}
+    penguin.return
+  }
+}

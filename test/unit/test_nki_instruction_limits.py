@@ -1,0 +1,209 @@
+"""What instructions of both languages refuse, at the line of the kernel."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from kernel_pieces import (
+    Kernel,
+    fl,
+    loaded,
+    nisa,
+    nl,
+    saved,
+    stored,
+    tile,
+)
+
+import xdsl_neuron.nki as nki
+import xdsl_neuron.nki.functional as functional
+import xdsl_neuron.nki.functional.isa as functional_isa
+from xdsl_neuron.nki import tensor_spec
+from xdsl_neuron.tracer.errors import NKIError, NKINotImplementedError
+
+fisa: Any = functional_isa
+
+P, F = 32, 40
+
+
+def limit(call: Callable[[Any, Any], Any], message: str) -> Any:
+    """A call on a tile and a column that is refused."""
+    return pytest.param(call, message, id=message[:24])
+
+
+def indexed(call: Callable[[Any, Any, Any, Any], Any], message: str) -> Any:
+    """A functional call, which also has the axes of the tile, that is refused."""
+    return pytest.param(call, message, id=message[:24])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        limit(
+            lambda x, c: nisa.tensor_tensor_scan(x, x, x, 0.0, nl.bitwise_and, nl.add),
+            "expected an arithmetic operation",
+        ),
+        limit(
+            lambda x, c: nisa.scalar_tensor_tensor(x, x, nl.add, x, nl.add, x),
+            "must hold one element for each",
+        ),
+        limit(
+            lambda x, c: nisa.tensor_scalar_reduce(x, x, nl.add, 1.0, nl.divide, c),
+            "divide is not supported in",
+        ),
+        limit(
+            lambda x, c: nisa.activation_reduce(x, nl.exp, x, nl.maximum, c),
+            "reduce_op max is not supported",
+        ),
+        limit(
+            lambda x, c: nisa.tensor_partition_reduce(x, nl.multiply, x),
+            "par_reduce does not support operator=mult",
+        ),
+        limit(
+            lambda x, c: nisa.max8(x[:, 0:8], x[:, 8:12]), "must be between 8 and 16384"
+        ),
+        limit(
+            lambda x, c: nisa.nc_find_index8(x[:, 0:8], x, x[:, 0:4]),
+            "must have exactly 8",
+        ),
+        limit(
+            lambda x, c: nisa.bn_aggr(x[:, 0:2], x[:, 0:4]), "must be a multiple of 3"
+        ),
+        limit(
+            lambda x, c: nisa.affine_select(x, [[1, 7]], 1, x, 0.0),
+            "affine_select pattern has 7 elements per partition",
+        ),
+        limit(
+            lambda x, c: nisa.range_select(
+                x, x, nl.less, nl.less, c, c, on_false_value=0.0
+            ),
+            "on_false_value must be",
+        ),
+        limit(
+            lambda x, c: nisa.select_reduce(x, x, x, 0.0),
+            "`predicate` must be a boolean or integer tile",
+        ),
+        limit(
+            lambda x, c: nisa.tensor_scalar_cumulative(x, x, nl.add, nl.divide, 1.0),
+            "divide is not supported in",
+        ),
+        limit(lambda x, c: nisa.exponential(x, x), "available on trn3 or later"),
+        limit(
+            lambda x, c: nisa.activate2(x, nl.exp, x, 1.0, None, nl.add, None),
+            "available on trn3 or later",
+        ),
+        limit(
+            lambda x, c: nisa.nonzero_with_count(x, x), "one of the following dtypes"
+        ),
+        limit(
+            lambda x, c: nisa.sequence_bounds(x, x), "'src' must have partition size 1"
+        ),
+        limit(lambda x, c: nisa.dropout(x, x, x), "must hold one element"),
+        limit(lambda x, c: nisa.rng(x), "must be an integer tile"),
+        limit(
+            lambda x, c: nisa.rand_set_state(x, engine=nisa.scalar_engine),
+            "engine must be vector or gpsimd",
+        ),
+        limit(lambda x, c: nisa.quantize_mx(x, x, c), "available on trn3 or later"),
+        limit(lambda x, c: nisa.nc_matmul_mx(x, x, x, c, c), "number of|psum|trn3"),
+    ],
+)
+def test_limits(call: Kernel, message: str) -> None:
+    @nki.jit(platform_target="trn2")
+    def kernel(x: Any) -> Any:
+        given = loaded(x)
+        call(given, tile(P, 1))
+        return saved(given)
+
+    with pytest.raises(NKIError, match=message) as raised:
+        nki.trace(kernel)(tensor_spec("f32", (P, F)))
+    place = raised.value.location
+    assert place is not None
+    assert place.file == __file__
+
+
+def row_of(call: Kernel) -> Kernel:
+    """A functional kernel with a column, and index axes, for `call`."""
+
+    def kernel(x: Any) -> Any:
+        given = fl.load(x)
+        row = fl.ndarray((P, 1), dtype=fl.float32, buffer=fl.sbuf)
+        i, j = fl.mgrid[0:P, 0:F]
+        return stored(call(given, row, i, j))
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        indexed(
+            lambda x, c, i, j: fisa.affine_select((i < 2) & (j < 3), x, 0.0),
+            "only supports single predicate",
+        ),
+        indexed(
+            lambda x, c, i, j: fisa.max8(src=x, mask=j < 20),
+            "mask over free dimensions",
+        ),
+        indexed(
+            lambda x, c, i, j: fisa.activation(
+                np.exp,
+                x,
+                reduce_op=np.add,
+                reduce_res=c,
+                reduce_cmd=fisa.reduce_cmd.reduce,
+            ),
+            "with reduce_cmd.reduce is not supported",
+        ),
+        indexed(
+            lambda x, c, i, j: fisa.activation(
+                np.exp, x, reduce_op=np.add, reduce_res=c
+            ),
+            "reduce_cmd.idle is not supported",
+        ),
+        indexed(
+            lambda x, c, i, j: fisa.nc_matmul(x, x, is_transpose=True),
+            "but not on trn2",
+        ),
+    ],
+)
+def test_functional_limits(call: Kernel, message: str) -> None:
+    with pytest.raises(NKIError, match=message) as raised:
+        functional.trace(row_of(call))(tensor_spec("f32", (P, F)))
+    assert raised.value.location is not None
+
+
+def test_folds_that_go_on_are_not_modelled() -> None:
+    def kernel(x: Any) -> Any:
+        given, row = loaded(x), tile(P, 1)
+        nisa.tensor_scalar_reduce(
+            given, given, nl.add, 1.0, nl.add, row, reduce_init=1.0
+        )
+        return saved(given)
+
+    with pytest.raises(NKINotImplementedError, match="reduce_init"):
+        nki.trace(kernel)(tensor_spec("f32", (P, F)))
+
+
+@pytest.mark.parametrize(
+    ("inner", "dtype", "message"),
+    [
+        (False, fl.bfloat16, "would be rounded in each iteration"),
+        (True, fl.float32, "a loop around one that it does not fold"),
+    ],
+)
+def test_folds_over_loops_that_are_refused(
+    inner: bool, dtype: Any, message: str
+) -> None:
+    def kernel(x: Any) -> Any:
+        total: Any = None
+        given = fl.load(x)
+        for i in fl.affine_range(2):
+            for j in fl.affine_range(2):
+                asked = [i] if inner else [i, j]
+                total = fl.loop_reduce(given, np.add, asked, dtype=dtype)
+        return stored(total)
+
+    with pytest.raises(NKINotImplementedError, match=message):
+        functional.trace(kernel)(tensor_spec("f32", (P, F)))

@@ -1,0 +1,221 @@
+"""
+Collectives: steps at which the ranks of a group meet.
+
+A machine without other ranks is one rank: a collective of groups of one is a copy.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions import collective as isa
+from xdsl_neuron.isa import AluOp, Space
+from xdsl_neuron.machine.build import Array, Build
+from xdsl_neuron.machine.errors import MachineError
+from xdsl_neuron.machine.lanes import FULL
+from xdsl_neuron.machine.site import Emitter, Scope, Site
+from xdsl_neuron.machine.transfer import Transfer
+from xdsl_neuron.machine.world import Deadlock, Meeting, Rank
+from xdsl_neuron.numerics import collectives
+from xdsl_neuron.system import CollectiveDimension, CollectiveKind
+
+ALONE: Final = "needs other ranks, the machine runs as one; use simulate_ranks"
+_PERMUTES = (CollectiveKind.PERMUTE, CollectiveKind.PERMUTE_REDUCE)
+
+
+class _Meeting(Site):
+    """Base of the steps that wait for other ranks."""
+
+    def __init__(self, scope: Scope, op: Instruction) -> None:
+        super().__init__(scope, op)
+        if scope.rank is None:
+            raise self.refuse(ALONE)
+        self.rank: Rank = scope.rank
+
+    def array(self, build: Build, name: str) -> Any:
+        """The whole of an operand, which the next step reads or writes."""
+        side = self.sides[name]
+        span = self.clipped(build, name, FULL)
+        if name in self.op.OUTS:
+            build.writes(side, *span, side.strides)
+        else:
+            build.reads(side, *span, side.strides)
+        return build.view(side.slot, side.numpy, *span, side.strides)
+
+    def waiting(self, function: Callable[..., None]) -> Callable[..., None]:
+        """The step; a deadlock is an error at the instruction."""
+
+        def step(*arguments: Any) -> None:
+            try:
+                function(*arguments)
+            except Deadlock:
+                raise self.refuse(
+                    f"rank {self.rank.number} waits for ranks that do not come "
+                    "(deadlock)"
+                ) from None
+
+        return step
+
+    def check_peer(self, peer: int) -> None:
+        """Another rank of the world."""
+        size = self.rank.world.size
+        if not 0 <= peer < size or peer == self.rank.number:
+            raise self.refuse(f"rank {self.rank.number} of {size} has no peer {peer}")
+
+
+class Compute(_Meeting):
+    """A reduction or exchange of a group."""
+
+    def __init__(self, scope: Scope, op: isa.CollectiveCompute) -> None:
+        super().__init__(scope, op)
+        self.group = self._group(op)
+        act = _meeting(op, self.group)
+        shape = self.data["src"].shape
+        if self.data["src"].space is Space.HBM:
+            shape = (int(np.prod(shape)),)
+
+        def act_on_shapes(outs: Sequence[Array], ins: Sequence[Array]) -> None:
+            act(outs, [np.ascontiguousarray(x).reshape(shape) for x in ins])
+
+        rank, world = self.rank.number, self.rank.world
+
+        def meet(out: Array, given: Array) -> None:
+            world.meet(rank, self.group, act_on_shapes, out, given)
+
+        self._step = self.waiting(meet)
+
+    def _group(self, op: isa.CollectiveCompute) -> tuple[int, ...]:
+        number, size = self.rank.number, self.rank.world.size
+        everyone = tuple(range(size))
+        groups = op.replica_groups.data or (everyone,)
+        if op.kind.data in _PERMUTES:
+            return everyone
+        for group in groups:
+            if number in group and set(group) <= set(everyone):
+                return group
+        raise self.refuse(
+            f"rank {number} of {size} is in none of the replica groups "
+            f"{[list(group) for group in groups]}"
+        )
+
+    def emit(self, build: Build) -> None:
+        given = self.array(build, "src")
+        build.emit(self._step, self.array(build, "dst"), given)
+
+
+def _meeting(op: isa.CollectiveCompute, group: tuple[int, ...]) -> Meeting:
+    """What the last rank of a group does with everyone's arrays."""
+    kind, data = op.kind.data, op.data()
+    on_chip = data["src"].space.on_chip
+    axis = int(on_chip and op.cc_dim.data is CollectiveDimension.FREE)
+    dtype = data["src"].dtype
+    fold = AluOp.BYPASS if op.op is None else op.op.data
+    match kind:
+        case CollectiveKind.ALL_REDUCE:
+            return collectives.all_reduce(fold, dtype)
+        case CollectiveKind.REDUCE_SCATTER:
+            return collectives.reduce_scatter(fold, dtype, axis)
+        case CollectiveKind.ALL_GATHER:
+            return collectives.all_gather(axis)
+        case CollectiveKind.ALL_TO_ALL:
+            return collectives.all_to_all(axis)
+        case CollectiveKind.PERMUTE | CollectiveKind.PERMUTE_REDUCE:
+            pairs = tuple((s, t) for s, t in op.src_target_pairs.data)
+            if any(rank not in group for pair in pairs for rank in pair):
+                raise MachineError(op, f"a rank of the pairs is none of {list(group)}")
+            return collectives.permute(pairs)
+        case _:
+            raise MachineError(op, f"{kind} is not executed by the machine")
+
+
+def _compute(scope: Scope, op: isa.CollectiveCompute) -> Emitter:
+    if op.kind.data in isa.PEERS:
+        return Exchange(scope, op).emit
+    if scope.rank is None and op.group_size == 1:
+        return Transfer(scope, op).emit
+    return Compute(scope, op).emit
+
+
+class Exchange(_Meeting):
+    """Sends to one rank and receives from one."""
+
+    def __init__(self, scope: Scope, op: isa.CollectiveCompute) -> None:
+        super().__init__(scope, op)
+        if op.kind.data is not CollectiveKind.SEND_RECV:
+            raise self.refuse(f"{op.kind.data} is not executed by the machine")
+        (target,) = op.send_to_rank.get_values()
+        (source,) = op.recv_from_rank.get_values()
+        self.check_peer(target)
+        self.check_peer(source)
+        number, world = self.rank
+
+        def exchange(out: Array, given: Array) -> None:
+            world.send(number, target, given)
+            world.receive(number, source, out)
+
+        self._step = self.waiting(exchange)
+
+    def emit(self, build: Build) -> None:
+        given = self.array(build, "src")
+        build.emit(self._step, self.array(build, "dst"), given)
+
+
+class Send(_Meeting):
+    """Leaves a copy for a rank."""
+
+    def __init__(self, scope: Scope, op: isa.CollectiveSend) -> None:
+        super().__init__(scope, op)
+        self._peer = op.peer_id.value.data
+        self.check_peer(self._peer)
+
+    def emit(self, build: Build) -> None:
+        number, world = self.rank
+        build.emit(world.send, number, self._peer, self.array(build, "src"))
+
+
+class Receive(_Meeting):
+    """Waits for what a rank sends."""
+
+    def __init__(self, scope: Scope, op: isa.CollectiveRecv) -> None:
+        super().__init__(scope, op)
+        self._peer = op.peer_id.value.data
+        self.check_peer(self._peer)
+        self._step = self.waiting(self.rank.world.receive)
+
+    def emit(self, build: Build) -> None:
+        array = self.array(build, "dst")
+        build.emit(self._step, self.rank.number, self._peer, array)
+
+
+def _send(scope: Scope, op: isa.CollectiveSend) -> Emitter:
+    return Send(scope, op).emit
+
+
+def _receive(scope: Scope, op: isa.CollectiveRecv) -> Emitter:
+    return Receive(scope, op).emit
+
+
+def _rank_id(scope: Scope, op: isa.GlobalRankId) -> Emitter:
+    number, size = (0, 1) if scope.rank is None else (scope.rank[0], scope.rank[1].size)
+    if op.world_size.value.data != size:
+        raise MachineError(
+            op,
+            f"has world_size {op.world_size.value.data}, but the machine runs as {size}"
+            " rank(s); use simulate_ranks",
+        )
+    depth = scope.add_register(op.result)
+
+    def emit(build: Build) -> None:
+        build.values[depth] = number
+
+    return emit
+
+
+HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
+    isa.CollectiveCompute: _compute,
+    isa.CollectiveSend: _send,
+    isa.CollectiveRecv: _receive,
+    isa.GlobalRankId: _rank_id,
+}

@@ -1,0 +1,90 @@
+"""
+Several ranks in one process: a thread for each, which meet at collectives.
+
+    outputs = simulate_ranks(module, [arrays_of_rank_0, arrays_of_rank_1])
+
+Every rank runs on its own arrays, all the same function or each one of its own.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from xdsl.ir import Operation
+
+from xdsl_neuron.machine.build import Array
+from xdsl_neuron.machine.errors import MachineError
+from xdsl_neuron.machine.interface import find_function
+from xdsl_neuron.machine.options import MachineOptions
+from xdsl_neuron.machine.program import Program
+from xdsl_neuron.machine.world import Rank, World
+
+
+class Ranks:
+    """
+    A module made ready to run as `count` ranks.
+
+    `entry` names the function of all ranks, or one for each.
+    """
+
+    def __init__(
+        self,
+        where: Operation,
+        count: int,
+        options: MachineOptions | None = None,
+        entry: str | Sequence[str] | None = None,
+    ) -> None:
+        each = not isinstance(entry, str | None)
+        entries = list(entry) if each else [entry] * count
+        if len(entries) != count:
+            raise MachineError(
+                where, f"{count} ranks have {len(entries)} entry functions"
+            )
+        used = MachineOptions() if options is None else options
+        self._world = World(count)
+        self.programs = tuple(
+            Program(find_function(where, name), used, Rank(number, self._world))
+            for number, name in enumerate(entries)
+        )
+
+    def run(self, arrays: Sequence[Sequence[Array]]) -> list[list[Array]]:
+        """
+        The outputs of every rank for the inputs of every rank.
+
+        Raises:
+            MachineError: an array does not fit, a rank failed, or all ranks wait.
+        """
+        count = len(self.programs)
+        if len(arrays) != count:
+            raise MachineError(
+                None, f"{count} ranks take as many lists of arrays, got {len(arrays)}"
+            )
+        self._world.begin()
+        with ThreadPoolExecutor(count) as threads:
+            runs = [
+                threads.submit(self._run, program, given)
+                for program, given in zip(self.programs, arrays, strict=True)
+            ]
+            errors = [error for run in runs if (error := run.exception()) is not None]
+        if errors:
+            # A rank that only waited for one that failed says less than that one.
+            raise min(errors, key=lambda error: "(deadlock)" in str(error))
+        return [run.result() for run in runs]
+
+    def _run(self, program: Program, arrays: Sequence[Array]) -> list[Array]:
+        failed = True
+        try:
+            outputs = program.run(arrays)
+            failed = False
+        finally:
+            self._world.leave(failed)
+        return outputs
+
+
+def simulate_ranks(
+    where: Operation,
+    arrays: Sequence[Sequence[Array]],
+    options: MachineOptions | None = None,
+    entry: str | Sequence[str] | None = None,
+) -> list[list[Array]]:
+    """Compile for as many ranks as there are lists of arrays and run once."""
+    return Ranks(where, len(arrays), options, entry).run(arrays)

@@ -1,0 +1,193 @@
+"""Two operations in one instruction, scans, and folds beside a result."""
+
+from typing import Any
+
+from xdsl_neuron.isa import AluOp
+from xdsl_neuron.nki.accumulators import as_reduce_op, reduced
+from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.arguments import (
+    as_mask,
+    as_operand,
+    as_optional_operand,
+    as_view,
+    hidden_options,
+)
+from xdsl_neuron.nki.dtype import as_optional_dtype
+from xdsl_neuron.nki.enums import reduce_cmd
+from xdsl_neuron.nki.isa.accumulators import as_on_false, cumulative_start
+from xdsl_neuron.nki.ops import OPS, as_alu, as_function
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKIValueError
+from xdsl_neuron.tracer.views import View
+
+
+@api
+def scalar_tensor_tensor(
+    *,
+    data: Any,
+    op0: Any,
+    operand0: Any,
+    op1: Any,
+    operand1: Any,
+    reverse0: bool = False,
+    reverse1: bool = False,
+    dtype: Any = None,
+    mask: Any = None,
+    **hidden: Any,
+) -> View:
+    """`(data op0 operand0) op1 operand1`, operand1 a tile."""
+    return session().scalar_tensor_tensor(
+        as_view(data, "data"),
+        as_alu(op0, "scalar_tensor_tensor", "op0"),
+        as_operand(operand0, "operand0"),
+        as_alu(op1, "scalar_tensor_tensor", "op1"),
+        as_view(operand1, "operand1"),
+        bool(reverse0),
+        bool(reverse1),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("scalar_tensor_tensor", hidden),
+    )
+
+
+@api
+def tensor_tensor_scan(
+    data0: Any,
+    data1: Any,
+    initial: Any,
+    op0: Any,
+    op1: Any,
+    reverse0: bool = False,
+    reverse1: bool = False,
+    *,
+    dtype: Any = None,
+    mask: Any = None,
+    **hidden: Any,
+) -> View:
+    """`r = (data0[i] op0 r) op1 data1[i]` at every i, r starts as `initial`."""
+    return session().tensor_tensor_scan(
+        as_view(data0, "data0"),
+        as_view(data1, "data1"),
+        as_operand(initial, "initial"),
+        as_alu(op0, "tensor_tensor_scan", "op0"),
+        as_alu(op1, "tensor_tensor_scan", "op1"),
+        bool(reverse0),
+        bool(reverse1),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("tensor_tensor_scan", hidden),
+    )
+
+
+@api
+def tensor_scalar_reduce(
+    *,
+    data: Any,
+    op0: Any,
+    operand0: Any,
+    reduce_op: Any,
+    reduce_res: Any,
+    reverse0: bool = False,
+    dtype: Any = None,
+    mask: Any = None,
+    **hidden: Any,
+) -> View:
+    """`data op0 operand0`; `reduce_res` is its fold over all free dimensions."""
+    return session().tensor_scalar_reduce(
+        as_view(data, "data"),
+        as_alu(op0, "tensor_scalar_reduce", "op0"),
+        as_operand(operand0, "operand0"),
+        as_alu(reduce_op, "tensor_scalar_reduce", "reduce_op"),
+        as_view(reduce_res, "reduce_res"),
+        bool(reverse0),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("tensor_scalar_reduce", hidden),
+    )
+
+
+@api
+def tensor_scalar_cumulative(
+    *,
+    src: Any,
+    dst: Any,
+    op0: Any,
+    op1: Any,
+    imm0: Any,
+    imm1: Any = None,
+    reduce_cmd: Any = reduce_cmd.reset_reduce,
+    mask: Any = None,
+    **hidden: Any,
+) -> None:
+    """`r = (src[i] op0 imm0) op1 r` into `dst[i]`; `load_reduce` starts with imm1."""
+    session().tensor_scalar_cumulative(
+        as_view(src, "src"),
+        as_alu(op0, "tensor_scalar_cumulative", "op0"),
+        as_alu(op1, "tensor_scalar_cumulative", "op1"),
+        as_operand(imm0, "imm0"),
+        cumulative_start(imm1, reduce_cmd),
+        as_view(dst, "dst"),
+        as_mask(mask),
+        **hidden_options("tensor_scalar_cumulative", hidden),
+    )
+
+
+@api
+def activation_reduce(
+    op: Any,
+    data: Any,
+    *,
+    reduce_op: Any,
+    reduce_res: Any,
+    bias: Any = None,
+    scale: Any = 1.0,
+    mask: Any = None,
+    dtype: Any = None,
+    **hidden: Any,
+) -> View:
+    """`op(data * scale + bias)`; `reduce_res` is its sum over each row."""
+    return session().activation_reduce(
+        as_function(op, "activation_reduce"),
+        as_view(data, "data"),
+        as_alu(reduce_op, "activation_reduce", "reduce_op"),
+        as_view(reduce_res, "reduce_res"),
+        as_optional_operand(bias, "bias"),
+        as_operand(scale, "scale"),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("activation_reduce", hidden),
+    )
+
+
+@api
+def select_reduce(
+    *,
+    dst: Any,
+    predicate: Any,
+    on_true: Any,
+    on_false: Any,
+    reduce_res: Any = None,
+    reduce_cmd: Any = reduce_cmd.idle,
+    reduce_op: Any = OPS["maximum"],
+    reverse_pred: bool = False,
+    mask: Any = None,
+    dtype: Any = None,
+    **hidden: Any,
+) -> None:
+    """`dst = predicate ? on_true : on_false`; `reduce_res` is each row's largest."""
+    target, kind = as_view(dst, "dst"), as_optional_dtype(dtype)
+    if kind not in (None, target.element_type):
+        raise NKIValueError(
+            f"dst dtype must match instruction dtype, got {target!r} and {kind}"
+        )
+    session().select_reduce(
+        target,
+        as_view(predicate, "predicate"),
+        as_view(on_true, "on_true"),
+        as_on_false(on_false),
+        as_reduce_op(reduce_op, "select_reduce", AluOp.MAX),
+        reduced("select_reduce", reduce_cmd, reduce_res),
+        bool(reverse_pred),
+        as_mask(mask),
+        **hidden_options("select_reduce", hidden),
+    )

@@ -1,0 +1,220 @@
+"""Searches, statistics, selections and random zeroes that return their result."""
+
+from typing import Any
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.isa import AluOp
+from xdsl_neuron.nki.accumulators import (
+    FP32_MIN,
+    as_range_start,
+    as_reduce_op,
+    check_fp32_min,
+    reduced,
+)
+from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.arguments import (
+    as_mask,
+    as_number,
+    as_operand,
+    as_view,
+    hidden_options,
+)
+from xdsl_neuron.nki.dtype import as_optional_dtype
+from xdsl_neuron.nki.enums import reduce_cmd
+from xdsl_neuron.nki.ops import OPS, as_alu
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKISyntaxError
+from xdsl_neuron.tracer.index import IndexExpr, Mask, aligned
+from xdsl_neuron.tracer.views import View
+
+
+@api
+def max8(*, src: Any, mask: Any = None, dtype: Any = None, **hidden: Any) -> View:
+    """The 8 largest elements of each partition, descending."""
+    return session().max8(
+        as_view(src, "src"),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("max8", hidden),
+    )
+
+
+@api
+def nc_find_index8(
+    *, data: Any, vals: Any, mask: Any = None, dtype: Any = None, **hidden: Any
+) -> View:
+    """Where each of 8 values first occurs in its partition, all ones where nowhere."""
+    return session().find_index8(
+        as_view(data, "data"),
+        as_view(vals, "vals"),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("nc_find_index8", hidden),
+    )
+
+
+@api
+def nc_match_replace8(
+    *,
+    data: Any,
+    vals: Any,
+    imm: Any,
+    dst_idx: Any = None,
+    mask: Any = None,
+    dtype: Any = None,
+    **hidden: Any,
+) -> View:
+    """`data` with the first occurrence of each of 8 values replaced by `imm`."""
+    return session().match_replace8(
+        as_view(data, "data"),
+        as_view(vals, "vals"),
+        float(as_number(imm, "imm")),
+        None if dst_idx is None else as_view(dst_idx, "dst_idx"),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("nc_match_replace8", hidden),
+    )
+
+
+@api
+def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any) -> View:
+    """Count, mean and M2 of the even elements, then of the odd ones."""
+    return session().bn_stats(
+        as_view(data, "data"),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("bn_stats", hidden),
+    )
+
+
+@api
+def bn_aggr(data: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any) -> View:
+    """Mean and variance of `bn_stats` triples."""
+    return session().bn_aggr(
+        as_view(data, "data"),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("bn_aggr", hidden),
+    )
+
+
+@api
+def tensor_partition_reduce(
+    op: Any, data: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any
+) -> View:
+    """Folds the partitions of `data` into one."""
+    return session().partition_reduce(
+        as_alu(op, "tensor_partition_reduce"),
+        as_view(data, "data"),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("tensor_partition_reduce", hidden),
+    )
+
+
+@api
+def affine_select(
+    pred: Any,
+    on_true_tile: Any,
+    on_false_value: Any,
+    *,
+    mask: Any = None,
+    dtype: Any = None,
+    **hidden: Any,
+) -> View:
+    """
+    `on_true_tile` where `pred` holds, else `on_false_value`.
+
+    `pred` is one comparison of index expressions, or an expression that must be > 0.
+    """
+    tile = as_view(on_true_tile, "on_true_tile")
+    value, compare = _predicate(pred, tile.ndim)
+    return session().affine_select(
+        value,
+        compare,
+        tile,
+        float(as_number(on_false_value, "on_false_value")),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("affine_select", hidden),
+    )
+
+
+def _predicate(pred: Any, rank: int) -> tuple[Affine, AluOp]:
+    """The affine value and how it is compared with 0, over the dims of a tile."""
+    if isinstance(pred, IndexExpr):
+        return aligned(Affine.of(pred.expr), pred.shape, rank), AluOp.IS_GT
+    if not isinstance(pred, Mask):
+        raise NKISyntaxError(
+            "'affine_select' takes a comparison of index expressions, was provided "
+            f"{pred!r}"
+        )
+    if len(pred.predicates) != 1:
+        raise NKISyntaxError(
+            f"'affine_select' only supports single predicate, was provided {pred}"
+        )
+    (value,) = pred.over(rank)
+    return value, AluOp.IS_GE
+
+
+@api
+def range_select(
+    *,
+    on_true_tile: Any,
+    comp_op0: Any,
+    comp_op1: Any,
+    bound0: Any,
+    bound1: Any,
+    reduce_cmd: Any = reduce_cmd.idle,
+    reduce_res: Any = None,
+    reduce_op: Any = OPS["maximum"],
+    range_start: Any = 0,
+    on_false_value: Any = FP32_MIN,
+    mask: Any = None,
+    dtype: Any = None,
+    **hidden: Any,
+) -> View:
+    """
+    `on_true_tile` where column `range_start + i` is in range, else the smallest fp32.
+
+    `reduce_res` is each row's largest result.
+    """
+    check_fp32_min(on_false_value)
+    return session().range_select(
+        as_view(on_true_tile, "on_true_tile"),
+        (
+            as_alu(comp_op0, "range_select", "comp_op0"),
+            as_alu(comp_op1, "range_select", "comp_op1"),
+        ),
+        (as_view(bound0, "bound0"), as_view(bound1, "bound1")),
+        as_range_start(range_start),
+        as_reduce_op(reduce_op, "range_select", AluOp.MAX),
+        reduced("range_select", reduce_cmd, reduce_res),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("range_select", hidden),
+    )
+
+
+@api
+def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **hidden: Any) -> View:
+    """The [start, end) of the segment each element is in: (1, N) to (1, 2, N)."""
+    return session().sequence_bounds(
+        as_view(segment_ids, "segment_ids"),
+        as_optional_dtype(dtype),
+        **hidden_options("sequence_bounds", hidden),
+    )
+
+
+@api
+def dropout(
+    data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any
+) -> View:
+    """`data`, but 0 with probability `prob`."""
+    return session().dropout(
+        as_view(data, "data"),
+        as_operand(prob, "prob"),
+        as_mask(mask),
+        as_optional_dtype(dtype),
+        **hidden_options("dropout", hidden),
+    )

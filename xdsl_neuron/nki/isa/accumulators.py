@@ -1,0 +1,276 @@
+"""Two operations in one instruction, scans, and folds beside a result (nki.md 1.1)."""
+
+from typing import Any
+
+from xdsl_neuron.isa import AluOp
+from xdsl_neuron.nki.accumulators import as_reduce_op, reduced
+from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.arguments import (
+    as_name,
+    as_number,
+    as_operand,
+    as_optional_operand,
+    as_view,
+)
+from xdsl_neuron.nki.enums import as_reduce_cmd, reduce_cmd
+from xdsl_neuron.nki.ops import OPS, as_alu, as_function
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKINotImplementedError, NKIValueError
+from xdsl_neuron.tracer.tiles import Number
+from xdsl_neuron.tracer.views import View
+
+
+@api
+def scalar_tensor_tensor(
+    dst: Any,
+    data: Any,
+    op0: Any,
+    operand0: Any,
+    op1: Any,
+    operand1: Any,
+    reverse0: bool = False,
+    reverse1: bool = False,
+    name: str | None = None,
+) -> None:
+    """`dst = (data op0 operand0) op1 operand1`, operand1 a tile."""
+    session().scalar_tensor_tensor(
+        as_view(data, "data"),
+        as_alu(op0, "scalar_tensor_tensor", "op0"),
+        as_operand(operand0, "operand0"),
+        as_alu(op1, "scalar_tensor_tensor", "op1"),
+        as_view(operand1, "operand1"),
+        bool(reverse0),
+        bool(reverse1),
+        dst=as_view(dst, "dst"),
+        name=as_name(name),
+    )
+
+
+@api
+def tensor_tensor_scan(
+    dst: Any,
+    data0: Any,
+    data1: Any,
+    initial: Any,
+    op0: Any,
+    op1: Any,
+    reverse0: bool = False,
+    reverse1: bool = False,
+    name: str | None = None,
+) -> None:
+    """`r = (data0[i] op0 r) op1 data1[i]` into `dst[i]`, r starts as `initial`."""
+    session().tensor_tensor_scan(
+        as_view(data0, "data0"),
+        as_view(data1, "data1"),
+        as_operand(initial, "initial"),
+        as_alu(op0, "tensor_tensor_scan", "op0"),
+        as_alu(op1, "tensor_tensor_scan", "op1"),
+        bool(reverse0),
+        bool(reverse1),
+        dst=as_view(dst, "dst"),
+        name=as_name(name),
+    )
+
+
+@api
+def tensor_scalar_reduce(
+    dst: Any,
+    data: Any,
+    op0: Any,
+    operand0: Any,
+    reduce_op: Any,
+    reduce_res: Any = None,
+    reverse0: bool = False,
+    reduce_cmd: Any = reduce_cmd.reset_reduce,
+    reduce_init: Any = None,
+    reduce_res_negate: bool = False,
+    name: str | None = None,
+) -> None:
+    """`dst = data op0 operand0`; `reduce_res` is its fold over all free dimensions."""
+    api_name = "tensor_scalar_reduce"
+    result = reduced(api_name, reduce_cmd, reduce_res)
+    if result is None or reduce_init is not None or reduce_res_negate:
+        raise NKINotImplementedError(
+            "tensor_scalar_reduce without reduce_res, with reduce_init or with "
+            "reduce_res_negate is not supported: a fold starts and ends in one "
+            "instruction"
+        )
+    session().tensor_scalar_reduce(
+        as_view(data, "data"),
+        as_alu(op0, api_name, "op0"),
+        as_operand(operand0, "operand0"),
+        as_alu(reduce_op, api_name, "reduce_op"),
+        result,
+        bool(reverse0),
+        dst=as_view(dst, "dst"),
+        name=as_name(name),
+    )
+
+
+@api
+def tensor_scalar_cumulative(
+    dst: Any,
+    src: Any,
+    op0: Any,
+    op1: Any,
+    imm0: Any,
+    imm1: Any = None,
+    reduce_cmd: Any = reduce_cmd.reset_reduce,
+    name: str | None = None,
+) -> None:
+    """`r = (src[i] op0 imm0) op1 r` into `dst[i]`; `load_reduce` starts with imm1."""
+    session().tensor_scalar_cumulative(
+        as_view(src, "src"),
+        as_alu(op0, "tensor_scalar_cumulative", "op0"),
+        as_alu(op1, "tensor_scalar_cumulative", "op1"),
+        as_operand(imm0, "imm0"),
+        cumulative_start(imm1, reduce_cmd),
+        as_view(dst, "dst"),
+        name=as_name(name),
+    )
+
+
+def cumulative_start(imm1: Any, command: Any) -> View | Number | None:
+    """What the scan starts with: imm1 with load_reduce, else op1's identity."""
+    asked = as_reduce_cmd(command)
+    if asked is reduce_cmd.load_reduce:
+        return as_operand(imm1, "imm1")
+    if asked is not reduce_cmd.reset_reduce:
+        raise NKINotImplementedError(
+            f"tensor_scalar_cumulative with reduce_cmd.{asked.name} is not supported: "
+            "what accumulators hold between instructions is not modelled; use "
+            "load_reduce with the last column"
+        )
+    if imm1 is not None:
+        raise NKIValueError(
+            "tensor_scalar_cumulative takes imm1 only with reduce_cmd.load_reduce"
+        )
+    return None
+
+
+@api
+def activation_reduce(
+    dst: Any,
+    op: Any,
+    data: Any,
+    reduce_op: Any,
+    reduce_res: Any,
+    bias: Any = None,
+    scale: Any = 1.0,
+    name: str | None = None,
+) -> None:
+    """`dst = op(data * scale + bias)`; `reduce_res` is its sum over each row."""
+    session().activation_reduce(
+        as_function(op, "activation_reduce"),
+        as_view(data, "data"),
+        as_alu(reduce_op, "activation_reduce", "reduce_op"),
+        as_view(reduce_res, "reduce_res"),
+        as_optional_operand(bias, "bias"),
+        as_operand(scale, "scale"),
+        dst=as_view(dst, "dst"),
+        name=as_name(name),
+    )
+
+
+@api
+def select_reduce(
+    dst: Any,
+    predicate: Any,
+    on_true: Any,
+    on_false: Any,
+    reduce_res: Any = None,
+    reduce_cmd: Any = reduce_cmd.idle,
+    reduce_op: Any = OPS["maximum"],
+    reverse_pred: bool = False,
+    name: str | None = None,
+) -> None:
+    """`dst = predicate ? on_true : on_false`; `reduce_res` is each row's largest."""
+    session().select_reduce(
+        as_view(dst, "dst"),
+        as_view(predicate, "predicate"),
+        as_view(on_true, "on_true"),
+        as_on_false(on_false),
+        as_reduce_op(reduce_op, "select_reduce", AluOp.MAX),
+        reduced("select_reduce", reduce_cmd, reduce_res),
+        bool(reverse_pred),
+        name=as_name(name),
+    )
+
+
+def as_on_false(value: Any) -> View | Number:
+    """A tile or an fp32 number (penguin.md 7 select_reduce)."""
+    found = as_operand(value, "on_false")
+    if isinstance(found, int):
+        raise NKIValueError(
+            f"on_false must be float32 when provided as a scalar, got {found!r}"
+        )
+    return found
+
+
+@api
+def exponential(
+    dst: Any,
+    src: Any,
+    max_value: Any = 0.0,
+    reduce_res: Any = None,
+    reduce_cmd: Any = reduce_cmd.idle,
+    reduce_init: Any = 0.0,
+    name: str | None = None,
+) -> None:
+    """`dst = exp(src - max_value)`; `reduce_res` is its sum over each row (trn3)."""
+    if as_number(reduce_init, "reduce_init") != 0.0:
+        raise NKINotImplementedError(
+            f"exponential with reduce_init {reduce_init} is not supported; add it to "
+            "the result"
+        )
+    session().exponential(
+        as_view(dst, "dst"),
+        as_view(src, "src"),
+        as_operand(max_value, "max_value"),
+        reduced("exponential", reduce_cmd, reduce_res),
+        name=as_name(name),
+    )
+
+
+@api
+def activate2(
+    dst: Any,
+    op: Any,
+    data: Any,
+    imm0: Any,
+    imm1: Any,
+    op0: Any,
+    op1: Any,
+    relu_param: Any = 0.0,
+    reverse0: bool = False,
+    reverse1: bool = False,
+    reduce_op: Any = None,
+    reduce_res: Any = None,
+    reduce_cmd: Any = reduce_cmd.idle,
+    name: str | None = None,
+) -> None:
+    """`dst = op((data op0 imm0) op1 imm1)` (trn3); an operation may be None."""
+    if reduced("activate2", reduce_cmd, reduce_res) is not None:
+        raise NKINotImplementedError(
+            "activate2 with reduce_res is not supported; use tensor_reduce on its "
+            "result"
+        )
+    stages = [
+        (
+            None if alu is None else as_alu(alu, "activate2", label),
+            as_optional_operand(scalar, what),
+            bool(reverse),
+        )
+        for alu, label, scalar, what, reverse in (
+            (op0, "op0", imm0, "imm0", reverse0),
+            (op1, "op1", imm1, "imm1", reverse1),
+        )
+    ]
+    session().activate2(
+        as_view(dst, "dst"),
+        as_function(op, "activate2"),
+        as_view(data, "data"),
+        stages,
+        float(as_number(relu_param, "relu_param")),
+        name=as_name(name),
+    )

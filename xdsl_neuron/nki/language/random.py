@@ -1,0 +1,58 @@
+"""`nl.rand`, `nl.random_seed` and `nl.dropout`: random numbers of the vector engine."""
+
+from typing import Any
+
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import AluOp, Engine, Space
+from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.arguments import (
+    as_integer,
+    as_mask,
+    as_name,
+    as_operand,
+    as_shape,
+    as_view,
+)
+from xdsl_neuron.nki.dtype import as_dtype, as_optional_dtype
+from xdsl_neuron.nki.enums import as_region
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKINotImplementedError
+from xdsl_neuron.tracer.views import View
+
+
+@api
+def random_seed(seed: Any, *, mask: Any = None) -> None:
+    """Seeds the generator with an integer or a tile of one 32-bit integer."""
+    trace = session()
+    if as_mask(mask) is not None:
+        raise NKINotImplementedError("random_seed with a mask is not supported")
+    if not isinstance(seed, View):
+        seed = trace.filled((1, 1), as_integer(seed, "seed"), DType.INT32)
+    elif seed.space is Space.HBM:
+        seed = trace.load(seed)
+    trace.set_rng_seed(seed, Engine.DVE)
+
+
+@api
+def rand(
+    shape: Any, dtype: Any = "float32", buffer: Any = None, name: Any = None
+) -> View:
+    """Uniform numbers in [0, 1): the upper 23 bits of a word each (bir.md 10.8)."""
+    if as_region(buffer).space is not Space.SBUF:
+        raise NKINotImplementedError("rand makes a tile in sbuf")
+    trace = session()
+    words = trace.new_tile(as_shape(shape), DType.UINT32, name=as_name(name))
+    trace.rng(words, Engine.DVE)
+    top = trace.tensorscalar(words, AluOp.LOGICAL_SHIFT_RIGHT, 9)
+    return trace.tensorscalar(top, AluOp.MULT, 2.0**-23, dtype=as_dtype(dtype))
+
+
+@api
+def dropout(x: Any, rate: Any, dtype: Any = None, *, mask: Any = None) -> View:
+    """`x`, but 0 with probability `rate`; what is kept is not scaled."""
+    trace, tile, kind = session(), as_view(x, "x"), as_optional_dtype(dtype)
+    clip = as_mask(mask)
+    found = trace.dropout(tile, as_operand(rate, "rate"), clip)
+    if kind is None or kind is tile.element_type:
+        return found
+    return trace.tensor_copy(found, mask=clip, dtype=kind)

@@ -1,0 +1,301 @@
+"""Builders of searches, statistics and selections on whole rows (penguin.md 6.3)."""
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Attribute
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.neuron import AffineAttr, AluOpAttr
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import AluOp, MatmulAccumulate
+from xdsl_neuron.tracer.errors import NKINotImplementedError
+from xdsl_neuron.tracer.index import Mask
+from xdsl_neuron.tracer.matrix import ACCUMULATE
+from xdsl_neuron.tracer.state import Dep
+from xdsl_neuron.tracer.tiles import TileBuilders, immediate
+from xdsl_neuron.tracer.views import View
+
+WIDTH = 8
+
+
+def partition_mask(mask: Mask | None, tile: View, api: str) -> Mask | None:
+    """
+    A mask over a tile's dimensions, over its partitions alone.
+
+    These instructions do the same with all elements of a partition, so a mask that
+    leaves out some of them would need a smaller access.
+    """
+    if mask is None:
+        return None
+    predicates = tuple(mask.over(tile.ndim))
+    if any(predicate.lanes - {0} for predicate in predicates):
+        raise NKINotImplementedError(
+            f"{api} with a mask over free dimensions ({mask}) is not supported; index "
+            "a smaller tile"
+        )
+    return Mask(predicates, tile.shape[:1])
+
+
+class RowBuilders(TileBuilders):
+    """Without `dst` each makes its result tile."""
+
+    def _row(
+        self,
+        kind: type[Instruction],
+        api: str,
+        dst: View | None,
+        columns: int,
+        sources: Sequence[View],
+        mask: Mask | None,
+        dtype: DType | None,
+        deps: Sequence[Dep],
+        name: str | None,
+    ) -> View:
+        """An instruction with `columns` results for each partition of the sources."""
+        first = sources[0]
+        if dst is None:
+            dst = self.new_tile((first.shape[0], columns), dtype or first.element_type)
+        clip = partition_mask(mask, first, api)
+        self.emit(kind, [dst, *sources], {}, mask=clip, name=name, deps=deps)
+        return dst
+
+    def max8(
+        self,
+        src: View,
+        mask: Mask | None = None,
+        dtype: DType | None = None,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+        dst: View | None = None,
+    ) -> View:
+        """The 8 largest elements of each partition, descending."""
+        kind = penguin.SundaMax8Op
+        return self._row(kind, "max8", dst, WIDTH, [src], mask, dtype, deps, name)
+
+    def find_index8(
+        self,
+        data: View,
+        vals: View,
+        mask: Mask | None = None,
+        dtype: DType | None = None,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+        dst: View | None = None,
+    ) -> View:
+        """Where each of 8 values first occurs in its partition."""
+        return self._row(
+            penguin.SundaMaxIndex8Op,
+            "nc_find_index8",
+            dst,
+            WIDTH,
+            [data, vals],
+            mask,
+            dtype or DType.UINT32,
+            deps,
+            name,
+        )
+
+    def bn_stats(
+        self,
+        data: View,
+        mask: Mask | None = None,
+        dtype: DType | None = None,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+        dst: View | None = None,
+    ) -> View:
+        """Count, mean and M2 of the even elements, then of the odd ones."""
+        kind = penguin.SundaBNStatsOp
+        return self._row(kind, "bn_stats", dst, 6, [data], mask, dtype, deps, name)
+
+    def bn_aggr(
+        self,
+        data: View,
+        mask: Mask | None = None,
+        dtype: DType | None = None,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+        dst: View | None = None,
+    ) -> View:
+        """Mean and variance of merged triples."""
+        kind = penguin.SundaBNAggrOp
+        return self._row(kind, "bn_aggr", dst, 2, [data], mask, dtype, deps, name)
+
+    def match_replace8(
+        self,
+        data: View,
+        vals: View,
+        imm: float,
+        dst_idx: View | None = None,
+        mask: Mask | None = None,
+        dtype: DType | None = None,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+        dst: View | None = None,
+    ) -> View:
+        """The data with the first occurrence of each of 8 values replaced by `imm`."""
+        if dst is None:
+            dst = self.new_tile(data.shape, dtype or data.element_type)
+        outs = [dst] if dst_idx is None else [dst, dst_idx]
+        self.emit(
+            penguin.SundaMatchReplace8Op
+            if dst_idx is None
+            else penguin.MaxIndexAndMatchReplaceOp,
+            [*outs, data, vals],
+            {"imm": immediate(imm)},
+            mask=partition_mask(mask, data, "nc_match_replace8"),
+            name=name,
+            deps=deps,
+        )
+        return dst
+
+    def partition_reduce(
+        self,
+        op: AluOp,
+        data: View,
+        mask: Mask | None = None,
+        dtype: DType | None = None,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+        dst: View | None = None,
+    ) -> View:
+        """Folds the partitions into one."""
+        if dst is None:
+            shape = (1, *data.shape[1:])
+            dst = self.new_tile(shape, dtype or data.element_type)
+        self.emit(
+            penguin.PartitionReduceOp,
+            [dst, data],
+            {"op": AluOpAttr(op)},
+            mask=mask,
+            name=name,
+            deps=deps,
+        )
+        return dst
+
+    def affine_select(
+        self,
+        value: Affine,
+        compare: AluOp,
+        on_true: View,
+        on_false: float,
+        mask: Mask | None = None,
+        dtype: DType | None = None,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+        dst: View | None = None,
+    ) -> View:
+        """`on_true` where `value compare 0`, else `on_false`; value over the lanes."""
+        if dst is None:
+            dst = self.new_tile(on_true.shape, dtype or on_true.element_type)
+        self.emit(
+            penguin.AffSelTensorScalarOp,
+            [dst, on_true],
+            {
+                "compare": AluOpAttr(compare),
+                "value": AffineAttr(value),
+                "fill": immediate(on_false),
+            },
+            mask=mask,
+            name=name,
+            deps=deps,
+        )
+        return dst
+
+    def range_select(
+        self,
+        on_true: View,
+        compares: tuple[AluOp, AluOp],
+        bounds: tuple[View, View],
+        range_start: int,
+        reduce_op: AluOp,
+        reduce_res: View | None,
+        mask: Mask | None = None,
+        dtype: DType | None = None,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+        dst: View | None = None,
+    ) -> View:
+        """`on_true` where the column is in range, else the smallest fp32."""
+        if dst is None:
+            dst = self.new_tile(on_true.shape, dtype or on_true.element_type)
+        properties: dict[str, Attribute] = {
+            "compare0": AluOpAttr(compares[0]),
+            "compare1": AluOpAttr(compares[1]),
+        }
+        if range_start:
+            properties["range_start"] = immediate(range_start)
+        outs = [dst] if reduce_res is None else [dst, reduce_res]
+        if reduce_res is not None:
+            properties["reduce_op"] = AluOpAttr(reduce_op)
+        self.emit(
+            penguin.RangeSelectOp
+            if reduce_res is None
+            else penguin.RangeSelectReduceOp,
+            [*outs, on_true, *bounds],
+            properties,
+            mask=partition_mask(mask, on_true, "range_select"),
+            name=name,
+            deps=deps,
+        )
+        return dst
+
+    def nonzero_with_count(
+        self, dst: View, src: View, index_offset: int, padding: int, name: str | None
+    ) -> View:
+        """The indices of non-zero elements, padding, and their count."""
+        self.emit(
+            penguin.NonzeroWithCountOp,
+            [dst, src],
+            {
+                "index_offset": IntegerAttr(index_offset, i64),
+                "padding": IntegerAttr(padding, i64),
+            },
+            name=name,
+        )
+        return dst
+
+    def sequence_bounds(
+        self,
+        segment_ids: View,
+        dtype: DType | None = None,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+        dst: View | None = None,
+    ) -> View:
+        """[start, end) of the segment of each element: (1, N) to (1, 2, N)."""
+        if dst is None:
+            shape = (1, 2, segment_ids.size // segment_ids.shape[0])
+            dst = self.new_tile(shape, dtype or segment_ids.element_type)
+        self.emit(
+            penguin.GetSequenceBoundsOp, [dst, segment_ids], {}, name=name, deps=deps
+        )
+        return dst
+
+    def quantize_mx(
+        self, dst: View, src: View, dst_scale: View, name: str | None = None
+    ) -> View:
+        """Packs `src` four elements to a container, with a scale for each block."""
+        self.emit(penguin.QuantizeMXOp, [dst, dst_scale, src], {}, name=name)
+        return dst
+
+    def matmul_mx(
+        self,
+        dst: View,
+        stationary: View,
+        moving: View,
+        scales: tuple[View, View],
+        accumulate: MatmulAccumulate,
+        name: str | None = None,
+    ) -> View:
+        """A matmul of packed operands; `scales` are (stationary's, moving's)."""
+        self.emit(
+            penguin.MatMulMXOp,
+            [dst, stationary, moving, *scales],
+            {"accumulate": ACCUMULATE[accumulate]},
+            name=name,
+        )
+        return dst
