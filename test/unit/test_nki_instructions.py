@@ -4,7 +4,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_pieces import F32, both, fl, loaded, nisa, nl, normal, saved, stored, tile
+from kernel_pieces import (
+    F32,
+    Kernel,
+    both,
+    fl,
+    loaded,
+    nisa,
+    nl,
+    normal,
+    saved,
+    stored,
+    tile,
+)
 
 import xdsl_neuron.nki as nki
 import xdsl_neuron.nki.functional as functional

@@ -37,7 +37,7 @@ INSTRUCTIONS = {
     "local_gather": ["indirect_copy"],
     "gather_flattened": ["pool_gather"],
     "load_tensor_to_register": ["load_tensor_to_register"],
-    "broadcast_partition": ["dma_copy"],
+    "broadcast_partition": ["dma_copy", "tensor_copy"],
     "stream_shuffle": ["stream_shuffle"],
     "shared_constant": ["constant"],
     "shared_identity_matrix": ["constant"],

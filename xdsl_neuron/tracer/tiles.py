@@ -126,8 +126,8 @@ class TileBuilders(TraceState):
         """
         A tile repeated to `shape`.
 
-        Free dimensions repeat by a step of 0. One partition read by many is a copy:
-        engines read each partition from itself (penguin.md 6.1 broadcast_partition).
+        Free dimensions repeat by a step of 0. One partition read by many is copied
+        first (penguin.md 6.1 broadcast_partition).
         """
         if tile.shape == shape:
             return tile
@@ -157,9 +157,12 @@ class TileBuilders(TraceState):
         """
         Copies one partition to `partitions` of a fresh tile.
 
-        A DMA within SBUF whose source steps by 0 over partitions.
+        A unary whose source steps by 0 over partitions (penguin.md 1.1). Engines
+        start only at a quadrant; from elsewhere a DMA within SBUF does the same.
         """
-        if tensor.space is Space.PSUM:
+        start = tensor.layout.partition
+        at_quadrant = isinstance(start, int) and not start % Arch.quadrant_partitions
+        if tensor.space is Space.PSUM and not at_quadrant:
             tensor = self.tensor_copy(tensor)
         tensor.must_be_plain("broadcast")
         a = tensor.layout
@@ -168,9 +171,8 @@ class TileBuilders(TraceState):
             Layout(((0, partitions), *a.pairs[1:]), 0, a.partition, a.offset, a.dtype)
         )
         dst = self.new_tile(shape, dtype or tensor.element_type)
-        self.emit(
-            penguin.DMACopyOp, [dst, repeated], {}, mask=mask, name=name, deps=deps
-        )
+        kind = penguin.TensorCopyOp if at_quadrant else penguin.DMACopyOp
+        self.emit(kind, [dst, repeated], {}, mask=mask, name=name, deps=deps)
         return dst
 
     def combine_tiles(self, *operands: View | Number) -> list[View]:

@@ -96,8 +96,11 @@ class ComputeInstruction(Instruction):
             start = operand.access.partition
             if start is None:
                 continue
+            # A broadcast (step 0) reads one partition however often.
+            step, partitions = operand.access.pairs[0]
+            count = partitions if step else 1
             for value in self._start_values(operand):
-                problem = arch.partition_start_error(value, operand.partitions)
+                problem = arch.partition_start_error(value, count)
                 if problem:
                     raise VerifyException(
                         f"access to '{operand.name}' ({operand}): {problem}"

@@ -23,8 +23,8 @@ from xdsl_neuron.nki.dtype import as_optional_dtype
 from xdsl_neuron.nki.enums import reduce_cmd
 from xdsl_neuron.nki.ops import OPS, as_alu
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKISyntaxError
-from xdsl_neuron.tracer.index import IndexExpr, Mask, aligned
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
+from xdsl_neuron.tracer.index import IndexExpr, Mask, Shape, broadcast_shapes
 from xdsl_neuron.tracer.views import View
 
 
@@ -128,7 +128,7 @@ def affine_select(
     `pred` is one comparison of index expressions, or an expression that must be > 0.
     """
     tile = as_view(on_true_tile, "on_true_tile")
-    value, compare = _predicate(pred, tile.ndim)
+    value, compare = _predicate(pred, tile.shape)
     return session().affine_select(
         value,
         compare,
@@ -140,10 +140,11 @@ def affine_select(
     )
 
 
-def _predicate(pred: Any, rank: int) -> tuple[Affine, AluOp]:
+def _predicate(pred: Any, shape: Shape) -> tuple[Affine, AluOp]:
     """The affine value and how it is compared with 0, over the dims of a tile."""
+    compare = AluOp.IS_GE
     if isinstance(pred, IndexExpr):
-        return aligned(Affine.of(pred.expr), pred.shape, rank), AluOp.IS_GT
+        pred, compare = Mask((Affine.of(pred.expr),), pred.shape), AluOp.IS_GT
     if not isinstance(pred, Mask):
         raise NKISyntaxError(
             "'affine_select' takes a comparison of index expressions, was provided "
@@ -153,8 +154,13 @@ def _predicate(pred: Any, rank: int) -> tuple[Affine, AluOp]:
         raise NKISyntaxError(
             f"'affine_select' only supports single predicate, was provided {pred}"
         )
-    (value,) = pred.over(rank)
-    return value, AluOp.IS_GE
+    if broadcast_shapes(pred.shape, shape) != shape:
+        raise NKIValueError(
+            f"affine_select: pred of shape {pred.shape} is larger than the tile's "
+            f"{shape}"
+        )
+    (value,) = pred.over(len(shape))
+    return value, compare
 
 
 @api
