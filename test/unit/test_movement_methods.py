@@ -221,7 +221,7 @@ FUNCTIONAL: list[tuple[Callable[..., Any], tuple[Array, ...], Array, str]] = [
     ),
     (gathered_locally, (X, HALVES), local_reference(X, HALVES, 2), "indirect_copy"),
     (shuffled, (X,), shuffle_reference(X), "stream_shuffle"),
-    (broadcast, (X,), np.broadcast_to(X[3:4], X.shape), "dma_copy"),
+    (broadcast, (X,), np.broadcast_to(X[3:4], X.shape), "tensor_copy"),
     (constants, (X,), X + TABLE + 2 * np.eye(64, 40), "sb_atom_load"),
     (memset, (X,), X + 2.5, "memset"),
 ]
