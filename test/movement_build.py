@@ -88,7 +88,7 @@ class Kernel:
             if self.loop is not None:
                 value = value + self.loop * predicate.loop
             found.append(value)
-        return Mask(tuple(found), (2,) * rank)
+        return Mask(tuple(found), (1,) * rank)
 
     def of(self, step: Step) -> Mask | None:
         """The mask of a step."""

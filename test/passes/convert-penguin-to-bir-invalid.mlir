@@ -25,3 +25,11 @@ penguin.func @names() {
   penguin.memset @I0 %s {value = 0.0}
   penguin.return
 }
+
+// -----
+
+func.func @of_another_dialect() {
+  // expected-error @below {{is not in a penguin.func, which is what is converted; move it into one}}
+  %t = penguin.alloc : <128x64xf32, sbuf>
+  func.return
+}

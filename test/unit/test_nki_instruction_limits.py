@@ -107,6 +107,14 @@ def indexed(call: Callable[[Any, Any, Any, Any], Any], message: str) -> Any:
         ),
         limit(lambda x, c: nisa.quantize_mx(x, x, c), "available on trn3 or later"),
         limit(lambda x, c: nisa.nc_matmul_mx(x, x, x, c, c), "number of|psum|trn3"),
+        limit(
+            lambda x, c: nisa.nc_matmul(c, x, x, accumulate="yes"),
+            "`accumulate` must be True, False or None, got str",
+        ),
+        limit(lambda x, c: nisa.iota(x, [1, 40]), "a list of .step, number. pairs"),
+        limit(lambda x, c: nisa.iota(x, [[1.5, 40]]), "got float .1.5. in it"),
+        limit(lambda x, c: nisa.iota(x, [[1, 40]], 0.5), "`offset` must be int"),
+        limit(lambda x, c: nisa.memset(x, 10**400), "does not fit into 64 bits"),
     ],
 )
 def test_limits(call: Kernel, message: str) -> None:
@@ -138,6 +146,22 @@ def row_of(call: Kernel) -> Kernel:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        indexed(
+            lambda x, r, i, j: fl.mean(x, axis=1, mask=i < 3),
+            "mean with a mask is not supported",
+        ),
+        indexed(
+            lambda x, r, i, j: fl.var(x, axis=1, mask=j < 3),
+            "var with a mask is not supported",
+        ),
+        indexed(
+            lambda x, r, i, j: fisa.tensor_copy(x[:, 0:20], mask=j < 3),
+            "does not fit lanes of shape",
+        ),
+        indexed(
+            lambda x, r, i, j: fisa.nc_matmul(x, x[:, 0:20], mask=(i < 3) & (j < 3)),
+            "is not over the result's shape",
+        ),
         indexed(
             lambda x, c, i, j: fisa.affine_select((i < 2) & (j < 3), x, 0.0),
             "only supports single predicate",

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from xdsl.context import Context
 from xdsl.dialects import builtin, get_all_dialects
@@ -13,7 +13,9 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
+from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.parsing import FastLexer, parse_module, recursion_room
+from xdsl_neuron.testing import printed, reread
 
 FRAGMENTS = [
     *'%#!^@:,(){}[]<>=+-/*?|.0x1e_$ \t\n\\"aZé²',
@@ -107,3 +109,14 @@ def test_recursion_room_is_given_back() -> None:
     with recursion_room(1000):
         assert sys.getrecursionlimit() == 41000
     assert sys.getrecursionlimit() == before
+
+
+@given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1))
+@example('a\nb\t"\\0A"\x00\x7f')
+def test_any_name_reads_back(name: str) -> None:
+    module = reread(
+        "%t = penguin.alloc : <4x4xf32, sbuf>\npenguin.memset %t {value = 0.0}"
+    )
+    (fill,) = (op for op in module.walk() if isinstance(op, Instruction))
+    fill.properties["inst_name"] = StringAttr(name)
+    assert reread(printed(module)).is_structurally_equivalent(module)

@@ -146,7 +146,10 @@ def test_a_missing_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert "error: cannot read 'nowhere.py'" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [[], ["a.py", "--grid", "x"], ["a", "--foo"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [[], ["a.py", "--grid", "x"], ["a", "--foo"], ["a", "--target", "trn9"]],
+)
 def test_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as raised:
         main(arguments)
@@ -161,3 +164,15 @@ def test_parts_of_the_command_line() -> None:
     assert parse_argument("t=(1, 'a')") == ("t", (1, "a"))
     name, spec = parse_argument("x = f32[]".replace(" ", ""))
     assert (name, spec.shape) == ("x", ())
+
+
+def test_a_trace_that_grows_is_refused(
+    capsys: pytest.CaptureFixture[str], kernels: str
+) -> None:
+    given = [f"{kernels}:copy", "--arg", "x=f32[8,8]", "--arg", "n=9"]
+    assert main([*given, "--max-instructions", "9"]) == 0
+    capsys.readouterr()
+    assert main([*given, "--max-instructions", "8"]) == 1
+    out, err = capsys.readouterr()
+    assert not out
+    assert f"{kernels}:12:9: error: the trace has more than 8 instructions" in err

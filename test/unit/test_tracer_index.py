@@ -56,7 +56,7 @@ def test_a_comparison_is_the_mask_of_its_elements(
     assert isinstance(mask, Mask)
     for i, j in product(range(ROWS), range(COLUMNS)):
         lanes = (i, j)
-        assert holds(mask.over(2), lanes) == compare(term(i, j), bound)
+        assert holds(mask.over((ROWS, COLUMNS)), lanes) == compare(term(i, j), bound)
 
 
 def test_and_equality_and_not() -> None:
@@ -65,11 +65,15 @@ def test_and_equality_and_not() -> None:
     kept = [
         point
         for point in product(range(ROWS), range(COLUMNS))
-        if holds(mask.over(2), point)
+        if holds(mask.over((ROWS, COLUMNS)), point)
     ]
     assert kept == [(1, 2), (2, 4)]
-    assert not any(holds((mask & False).over(2), point) for point in kept)
-    assert [i for i in range(ROWS) if holds((~(p < 3)).over(2), (i, 0))] == [3, 4]
+    never = (mask & False).over((ROWS, COLUMNS))
+    assert not any(holds(never, point) for point in kept)
+    others = (~(p < 3)).over((ROWS, COLUMNS))
+    assert [i for i in range(ROWS) if holds(others, (i, 0))] == [3, 4]
+    with pytest.raises(NKIError, match="does not fit lanes of shape"):
+        mask.over((ROWS + 1, COLUMNS))
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,7 @@ def test_combine_tiles() -> None:
     assert found[1].layout.pairs == ((1, 128), (0, 64))
     made = [op.name for op in instructions(trace)]
     # A row read by all partitions is a copy, a number a fill.
-    assert made == ["penguin.memset", "penguin.dma_copy", "penguin.memset"]
+    assert made == ["penguin.memset", "penguin.tensor_copy", "penguin.memset"]
     with pytest.raises(NKIError, match="could not be broadcast together with shapes"):
         trace.combine_tiles(wide, trace.new_tile((128, 63), DType.FLOAT32))
 

@@ -26,7 +26,7 @@ from xdsl_neuron.dialects.neuron.attributes import (
     render_access,
     scan_access,
 )
-from xdsl_neuron.dialects.neuron.text import Cursor, resume
+from xdsl_neuron.dialects.neuron.text import Cursor, quoted, resume
 from xdsl_neuron.isa import NumberedEnum
 
 InstT = TypeVar("InstT", bound=Instruction)
@@ -270,11 +270,6 @@ def symbol_text(name: str) -> str:
     if plain.isascii() and plain.isalnum() and not plain[0].isdigit():
         return "@" + name
     return "@" + quoted(name)
-
-
-def quoted(text: str) -> str:
-    """A string literal."""
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _operands_text(

@@ -144,5 +144,21 @@ def as_integer(value: Any, what: str) -> int:
     return int(value)
 
 
+def as_pattern(value: Any, api_name: str) -> list[tuple[int, int]]:
+    """`[[step, number], ...]`, one pair for each free dimension."""
+    if not is_sequence(value) or not all(is_sequence(pair) for pair in value):
+        raise NKITypeError(
+            f"`pattern` of {api_name} must be a list of [step, number] pairs, got "
+            f"{_described(value)}"
+        )
+    pairs = [as_integers(pair, "pattern") for pair in value]
+    if any(len(pair) != 2 for pair in pairs):
+        raise NKIValueError(
+            f"`pattern` of {api_name} must be a list of [step, number] pairs, got "
+            f"{value!r}"
+        )
+    return [(step, number) for step, number in pairs]
+
+
 def _described(value: object) -> str:
     return f"{type(value).__name__} ({value!r})"

@@ -56,9 +56,26 @@ class ConvertPenguinToBir(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Converts every `penguin.func`, all of them or none."""
         functions = operations_of(op, penguin.FuncOp)
+        _refuse_outside(op)
         converted = [Conversion(function).run() for function in functions]
         for function, new in zip(functions, converted, strict=True):
             replace_with(function, [new])
+
+
+def _refuse_outside(root: Operation) -> None:
+    """A `penguin` operation outside of a `penguin.func` would stay behind."""
+    for region in root.regions:
+        for block in region.blocks:
+            for operation in block.ops:
+                if isinstance(operation, penguin.FuncOp):
+                    continue
+                if operation.name.startswith(penguin.Penguin.name + "."):
+                    raise DiagnosticError(
+                        operation,
+                        "is not in a penguin.func, which is what is converted; move "
+                        "it into one",
+                    )
+                _refuse_outside(operation)
 
 
 class Conversion:

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_neuron.arch import get_arch
 from xdsl_neuron.diagnostics import DiagnosticError, SourceLocation
 from xdsl_neuron.tools.console import read_text, run_command, write_text
 
@@ -173,6 +174,13 @@ def _grid(text: str) -> tuple[int, ...]:
         ) from None
 
 
+def _target(text: str) -> str:
+    try:
+        return get_arch(text).name
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def build_parser() -> argparse.ArgumentParser:
     """The command line."""
     parser = argparse.ArgumentParser(
@@ -190,7 +198,18 @@ def build_parser() -> argparse.ArgumentParser:
         help="an argument: dtype[shape], such as bf16[512,512], or a Python literal",
     )
     add("--grid", type=_grid, default=(), metavar="N,...", help="the launch grid")
-    add("--target", metavar="NAME", help="the generation: trn1, trn2 or trn3")
+    add(
+        "--target",
+        type=_target,
+        metavar="NAME",
+        help="the generation: trn1, trn2 or trn3",
+    )
+    add(
+        "--max-instructions",
+        type=int,
+        metavar="N",
+        help="refuse a trace of more instructions (default: 250000)",
+    )
     add("--print-debuginfo", action="store_true", help="print source locations")
     add("--print-op-generic", action="store_true", help="print the generic form")
     add("-o", "--output-file", metavar="FILE", help="where to write; stdout if absent")
@@ -198,7 +217,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def trace(
-    path: str, arguments: Sequence[str], grid: tuple[int, ...], target: str | None
+    path: str,
+    arguments: Sequence[str],
+    grid: tuple[int, ...],
+    target: str | None,
+    max_instructions: int | None = None,
 ) -> ModuleOp:
     """The verified module of the kernel at `FILE[:KERNEL]`."""
     from xdsl_neuron.nki.grid import as_grid
@@ -213,6 +236,8 @@ def trace(
         target or kernel.platform_target,
         as_grid(grid),
     )
+    if max_instructions is not None:
+        launched = launched.with_options(max_instructions=max_instructions)
     with FailuresAt(file):
         return launched.trace(**values)
 
@@ -239,7 +264,13 @@ def main(args: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(args)
 
     def body() -> int:
-        module = trace(options.kernel, options.arg, options.grid, options.target)
+        module = trace(
+            options.kernel,
+            options.arg,
+            options.grid,
+            options.target,
+            options.max_instructions,
+        )
         text = emit(
             module, generic=options.print_op_generic, debuginfo=options.print_debuginfo
         )

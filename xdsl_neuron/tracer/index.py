@@ -337,15 +337,19 @@ class Mask:
     def __bool__(self) -> NoReturn:
         _refuse_value(self, "a condition")
 
-    def over(self, rank: int) -> Sequence[Affine]:
-        """The predicates over the last axes of a tile of that rank."""
-        by = rank - len(self.shape)
-        if by < 0:
-            # Leading axes of extent 1 carry no lane.
-            if any(extent != 1 for extent in self.shape[: -rank or None]):
-                raise NKIValueError(
-                    f"mask of shape {self.shape} does not fit a tile of rank {rank}"
-                )
+    def over(self, shape: Shape) -> Sequence[Affine]:
+        """The predicates over the last axes of lanes of that shape."""
+        by = len(shape) - len(self.shape)
+        # Leading axes of extent 1 carry no lane.
+        leading, trailing = self.shape[: max(-by, 0)], self.shape[max(-by, 0) :]
+        if any(extent != 1 for extent in leading) or any(
+            extent not in (1, lanes)
+            for extent, lanes in zip(trailing, shape[max(by, 0) :], strict=True)
+        ):
+            raise NKIValueError(
+                f"mask of shape {self.shape} does not fit lanes of shape "
+                f"{tuple(shape)}: each extent must be the lanes' or 1"
+            )
         return [shift_lanes(p, by) for p in self.predicates]
 
     def __str__(self) -> str:

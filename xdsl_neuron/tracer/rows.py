@@ -30,7 +30,7 @@ def partition_mask(mask: Mask | None, tile: View, api: str) -> Mask | None:
     """
     if mask is None:
         return None
-    predicates = tuple(mask.over(tile.ndim))
+    predicates = tuple(mask.over(tile.shape))
     if any(predicate.lanes - {0} for predicate in predicates):
         raise NKINotImplementedError(
             f"{api} with a mask over free dimensions ({mask}) is not supported; index "

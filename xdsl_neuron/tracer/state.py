@@ -118,8 +118,10 @@ class TraceState:
         arguments: Sequence[tuple[str, TensorType]],
         arch: Arch,
         masks_allowed: bool,
+        max_instructions: int,
     ) -> None:
         self.arch = arch
+        self.max_instructions = max_instructions
         self.masks_allowed = masks_allowed
         self.function = penguin.FuncOp.make(name, arguments)
         self.module = ModuleOp(
@@ -145,6 +147,7 @@ class TraceState:
         self._reach: list[tuple[int, int]] = []
         self._checked: set[object] = set()
         self._counter = 0
+        self._instructions = 0
 
     # -- what is known of loop indices ---------------------------------------------
 
@@ -205,6 +208,7 @@ class TraceState:
         inst.location = _UNKNOWN if location is None else location
         given = ""
         if isinstance(inst, Instruction):
+            self._count()
             given = self.unique_name(name)
             inst.properties["inst_name"] = StringAttr(given)
             if mask:
@@ -223,6 +227,16 @@ class TraceState:
         elif isinstance(inst, penguin.AllocOp):
             _check_gates(inst)
         return given
+
+    def _count(self) -> None:
+        """Refuses a trace that has become too large to be meant."""
+        self._instructions += 1
+        if self._instructions > self.max_instructions:
+            raise NKISyntaxError(
+                f"the trace has more than {self.max_instructions} instructions; a loop "
+                "over `range` is unrolled while tracing, one over nl.affine_range or "
+                "nl.sequential_range is not, or raise the option max_instructions"
+            )
 
     def _mark_mutable(self, inst: Instruction) -> None:
         """An argument that an instruction writes is marked before its gates run."""
@@ -410,7 +424,7 @@ class TraceState:
         data = inst.data()
         found: list[Affine] = []
         if mask is not None:
-            found += mask.over(len(inst.lane_shape(data)))
+            found += mask.over(inst.lane_shape(data))
         if masked:
             lanes = inst.lane_dims(data)
             names = [*inst.OUTS, *inst.INS]

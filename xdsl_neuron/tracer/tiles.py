@@ -11,7 +11,7 @@ from xdsl_neuron.dialects.neuron import EngineAttr, ImmediateAttr, TensorType
 from xdsl_neuron.dialects.neuron.constant import Contents
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
-from xdsl_neuron.tracer.errors import NKISyntaxError
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, Shape, broadcast_tiles
 from xdsl_neuron.tracer.options import TraceOptions
 from xdsl_neuron.tracer.state import Dep, TraceState
@@ -28,6 +28,8 @@ NO_OPTIONS: Final = TraceOptions()
 
 def immediate(value: Number) -> ImmediateAttr:
     """A number as an instruction carries it."""
+    if isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise NKIValueError(f"the number {value} does not fit into 64 bits")
     return ImmediateAttr.of(int(value) if isinstance(value, bool) else value)
 
 
@@ -47,7 +49,7 @@ class TileBuilders(TraceState):
         view: type[View],
         options: TraceOptions = NO_OPTIONS,
     ) -> None:
-        super().__init__(name, arguments, arch, masks_allowed)
+        super().__init__(name, arguments, arch, masks_allowed, options.max_instructions)
         self.view = view
         self.options = options
         self._constants: dict[tuple[Contents, TensorType], Buffer] = {}

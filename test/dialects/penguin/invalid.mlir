@@ -224,6 +224,14 @@ penguin.dma_copy %r <- %c[0][64 x 128, 1 x 64] {dge = hwdge}
 // expected-error @below {{source and destination overlap partly in t}}
 penguin.dma_copy %t[0][64 x 128, 1 x 64] <- %t[64][64 x 128, 1 x 64]
 penguin.dma_copy %t[0][128 x 128, 1 x 64] <- %t[64][128 x 128, 1 x 64]
+// expected-error @below {{source and destination overlap partly in t}}
+penguin.dma_copy %t[0][1 x 64] as bf16 <- %t[16][1 x 64]
+penguin.dma_copy %t[0][1 x 64] as bf16 <- %t[32][1 x 64]
+penguin.for parallel %q = 0 to 4 {
+  // expected-error @below {{source and destination overlap partly in t}}
+  penguin.dma_copy %t[%q * 128][1 x 64] <- %t[%q * 128 + 32][1 x 64]
+  penguin.dma_copy %t[%q * 128][1 x 64] <- %t[%q * 128 + 64][1 x 64]
+}
 // expected-error @below {{Indirect indices tile must be on SBUF.}}
 penguin.neuron_indirect_load %r <- %t[0][64 x 128, 1 x 64], %p {max_index = 512}
 // expected-error @below {{Unsupported dtype 'float32' of 'index'}}

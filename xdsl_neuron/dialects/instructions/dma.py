@@ -13,11 +13,12 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.access import Pattern
+from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import MAX_DIMS, Instruction, Operand
 from xdsl_neuron.dialects.instructions.compute import fused_rank
 from xdsl_neuron.dialects.neuron import (
-    Access,
     AluOpAttr,
     DgeTypeAttr,
     OobModeAttr,
@@ -136,13 +137,15 @@ class DmaInstruction(Instruction):
         """Both sides on one tensor are the same pattern or apart."""
         data = self.data()
         dst, src = data["dst"], data["src"]
-        if dst.value is not src.value or dst.access == src.access:
+        if dst.value is not src.value:
             return
-        if not (_is_static(dst.access) and _is_static(src.access)):
+        start, other = _first_byte(dst), _first_byte(src)
+        apart = start - other
+        if not apart.is_constant:
             return
-        if dst.dtype.bytes != src.dtype.bytes:
-            return
-        if dst.access.flat(dst.pitch).overlaps(src.access.flat(src.pitch)):
+        left = _bytes_from(dst, apart.constant)
+        right = _bytes_from(src, 0)
+        if left != right and left.overlaps(right):
             raise VerifyException(
                 f"source and destination overlap partly in {dst.label}: "
                 f"{render_access(src.access)} and {render_access(dst.access)}; copy "
@@ -150,8 +153,20 @@ class DmaInstruction(Instruction):
             )
 
 
-def _is_static(access: Access) -> bool:
-    return not access.positions
+def _first_byte(operand: Operand) -> Affine:
+    """Where an access starts in a tensor whose partitions follow each other."""
+    access = operand.access
+    start = access.offset
+    if access.partition is not None:
+        start = start + access.partition * operand.pitch
+    return start * operand.dtype.bytes
+
+
+def _bytes_from(operand: Operand, start: int) -> Pattern:
+    """The bytes of an access, were it to start there."""
+    pairs = operand.access.flat(operand.pitch).pairs
+    found = Pattern(0, pairs).scaled(operand.dtype.bytes)
+    return Pattern(start, found.pairs)
 
 
 class Load(DmaInstruction):

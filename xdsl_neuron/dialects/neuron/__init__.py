@@ -42,7 +42,6 @@ from xdsl_neuron.dialects.neuron.constant import (
 from xdsl_neuron.dialects.neuron.system import SYSTEM_ATTRIBUTES
 from xdsl_neuron.dialects.neuron.types import (
     PARTITIONS,
-    RegisterType,
     TensorSpec,
     TensorType,
 )
@@ -71,7 +70,6 @@ Neuron = Dialect(
         OobModeAttr,
         PredicatesAttr,
         QosClassAttr,
-        RegisterType,
         TargetAttr,
         TensorKindAttr,
         TensorType,
@@ -106,7 +104,6 @@ __all__ = [
     "Pair",
     "PredicatesAttr",
     "QosClassAttr",
-    "RegisterType",
     "Splat",
     "TargetAttr",
     "TensorKindAttr",

@@ -23,6 +23,9 @@ _NUMBER: Final = re.compile(
     r"-?(?:inf\b|nan\b|[0-9]{1,400}(?:\.[0-9]{0,400})?(?:[eE][+-]?[0-9]{1,4})?)"
 )
 _VALUE: Final = re.compile(r"%([0-9]+|[A-Za-z_$.-][A-Za-z0-9_$.-]*)(?:#([0-9]{1,9}))?")
+_ESCAPE: Final = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
+_UNQUOTABLE: Final = re.compile(r'["\\\x00-\x1f\x7f]')
+_ESCAPED: Final = {"n": "\n", "t": "\t"}
 _STRING: Final = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 _SYMBOL: Final = re.compile(r"@([A-Za-z_][A-Za-z0-9_$.]*)")
 _SHAPE: Final = re.compile(r"((?:[0-9]{1,12}x)*)([A-Za-z][A-Za-z0-9_]*)")
@@ -43,6 +46,21 @@ class _Access(Parser):
 def resume(parser: AttrParser, position: int) -> None:
     """Lets `parser` go on at `position`."""
     _Access.resume(parser, position)
+
+
+def quoted(text: str) -> str:
+    """A string literal; control characters as `\\0A`, which all readers know."""
+    return '"' + _UNQUOTABLE.sub(_escaped, text) + '"'
+
+
+def _escaped(found: re.Match[str]) -> str:
+    char = found[0]
+    return "\\" + char if char in '"\\' else f"\\{ord(char):02X}"
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code = found[1]
+    return chr(int(code, 16)) if len(code) == 2 else _ESCAPED.get(code, code)
 
 
 class Cursor:
@@ -146,7 +164,7 @@ class Cursor:
     def string(self) -> str:
         """Reads a quoted string."""
         body = self._match(_STRING, "a string").group(1)
-        return re.sub(r"\\(.)", r"\1", body)
+        return _ESCAPE.sub(_unescaped, body)
 
     def symbol(self) -> str:
         """Reads `@name` or `@"any name"`."""

@@ -1,4 +1,4 @@
-"""Types shared by all levels: tensors by memory space, and registers."""
+"""The type shared by all levels: tensors by memory space."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -137,27 +137,6 @@ def render_tensor_spec(spec: TensorSpec) -> str:
     """The text of a tensor type's body."""
     dims = "".join(f"{extent}x" for extent in spec.shape)
     return f"<{dims}{spec.dtype.ir_name}, {spec.space}>"
-
-
-@irdl_attr_definition
-class RegisterType(Data[DType], TypeAttribute):
-    """`!neuron.register<i32>`: a scalar register of an engine's sequencer."""
-
-    name = "neuron.register"
-
-    @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> DType:
-        """`<` dtype `>`."""
-        cursor = Cursor.at(parser)
-        cursor.expect("<")
-        dtype = scan_dtype(cursor)
-        cursor.expect(">")
-        resume(parser, cursor.pos)
-        return dtype
-
-    def print_parameter(self, printer: Printer) -> None:
-        """The body in angle brackets."""
-        printer.print_string(f"<{self.data.ir_name}>")
 
 
 def scan_dtype(cursor: Cursor) -> DType:

@@ -87,12 +87,15 @@ def nc_matmul(
         "is_moving_onezero": is_moving_onezero,
         **hidden_options("nc_matmul", hidden),
     }
-    return MatmulResult(
-        as_view(stationary, "stationary"),
-        as_view(moving, "moving"),
-        as_mask(mask),
-        options,
-    )
+    left, right = as_view(stationary, "stationary"), as_view(moving, "moving")
+    lanes = as_mask(mask)
+    result = (*left.shape[1:], *right.shape[1:])
+    if lanes is not None and lanes.shape not in ((), result):
+        raise NKIValueError(
+            f"nc_matmul: mask of shape {lanes.shape} is not over the result's shape "
+            f"{result}; what to leave out of the operands, mask where they are loaded"
+        )
+    return MatmulResult(left, right, lanes, options)
 
 
 @api

@@ -159,7 +159,7 @@ def _predicate(pred: Any, shape: Shape) -> tuple[Affine, AluOp]:
             f"affine_select: pred of shape {pred.shape} is larger than the tile's "
             f"{shape}"
         )
-    (value,) = pred.over(len(shape))
+    (value,) = pred.over(shape)
     return value, compare
 
 

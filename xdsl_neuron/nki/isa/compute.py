@@ -8,10 +8,12 @@ from xdsl_neuron.nki.accumulators import as_reduce_op, reduced
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_axes,
+    as_integer,
     as_name,
     as_number,
     as_operand,
     as_optional_operand,
+    as_pattern,
     as_view,
 )
 from xdsl_neuron.nki.dtype import as_dtype
@@ -188,8 +190,9 @@ def iota(
 ) -> None:
     """`dst = offset + channel_multiplier * partition + sum(step * index)`."""
     target = as_view(dst, "dst")
-    pairs = [(int(step), int(num)) for step, num in pattern]
-    value = Affine(int(offset)) + Affine.lane(0) * int(channel_multiplier)
+    pairs = as_pattern(pattern, "iota")
+    value = Affine(as_integer(offset, "offset"))
+    value += Affine.lane(0) * as_integer(channel_multiplier, "channel_multiplier")
     for lane, (step, _) in enumerate(pairs, start=1):
         value = value + Affine.lane(lane) * step
     shaped = with_free_shape(target, tuple(num for _, num in pairs), "iota")

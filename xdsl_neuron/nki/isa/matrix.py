@@ -12,13 +12,25 @@ from xdsl_neuron.nki.enums import (
     nc_version,
 )
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKINotImplementedError
+from xdsl_neuron.tracer.errors import NKINotImplementedError, NKITypeError
 
 ACCUMULATE = {
     None: MatmulAccumulate.AUTO,
     False: MatmulAccumulate.OVERWRITE,
     True: MatmulAccumulate.ACCUMULATE,
 }
+
+
+def as_accumulate(value: Any) -> MatmulAccumulate:
+    """Whether a matmul adds to its target; None leaves it to what was written."""
+    if value is not None and not isinstance(value, bool):
+        raise NKITypeError(
+            f"`accumulate` must be True, False or None, got "
+            f"{type(value).__name__} ({value!r})"
+        )
+    return ACCUMULATE[value]
+
+
 _VERSIONS = {20: nc_version.gen2, 30: nc_version.gen3, 40: nc_version.gen4}
 
 
@@ -74,7 +86,7 @@ def nc_matmul(
         as_view(stationary, "stationary"),
         as_view(moving, "moving"),
         as_view(dst, "dst"),
-        accumulate=ACCUMULATE[accumulate],
+        accumulate=as_accumulate(accumulate),
         is_stationary_onezero=is_stationary_onezero,
         is_moving_onezero=is_moving_onezero,
         name=as_name(name),

@@ -17,7 +17,7 @@ from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_integer, as_name, as_number, as_view
 from xdsl_neuron.nki.enums import reduce_cmd
 from xdsl_neuron.nki.isa.compute import with_free_shape
-from xdsl_neuron.nki.isa.matrix import ACCUMULATE
+from xdsl_neuron.nki.isa.matrix import as_accumulate
 from xdsl_neuron.nki.ops import OPS, as_alu
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKINotImplementedError
@@ -236,6 +236,6 @@ def nc_matmul_mx(
             as_view(stationary_scale, "stationary_scale"),
             as_view(moving_scale, "moving_scale"),
         ),
-        ACCUMULATE[accumulate],
+        as_accumulate(accumulate),
         as_name(name),
     )

@@ -18,7 +18,11 @@ from xdsl_neuron.nki.arguments import (
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.elementwise import sine
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
+from xdsl_neuron.tracer.errors import (
+    NKINotImplementedError,
+    NKITypeError,
+    NKIValueError,
+)
 from xdsl_neuron.tracer.views import View
 
 
@@ -191,18 +195,28 @@ def all(x: Any, axis: Any, *, dtype: Any = bool, mask: Any = None) -> View:
     )
 
 
+def _refuse_mask(name: str, mask: Any) -> None:
+    """What is counted is the whole extent, which a mask would make too many."""
+    if as_mask(mask) is not None:
+        raise NKINotImplementedError(
+            f"{name} with a mask is not supported: the number of elements it leaves is "
+            "not counted; mask the sum and divide by that number"
+        )
+
+
 @api
 def mean(
     x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False
 ) -> View:
     """The sum over the free dimensions `axis` divided by their number."""
     trace, tile = session(), as_view(x, "x")
+    _refuse_mask("mean", mask)
     axes = as_axes(axis)
     count = 1
     for a in axes:
         count *= tile.shape[a]
     total = trace.tensorreduce(
-        AluOp.ADD, tile, axes, as_mask(mask), DType.FLOAT32, keepdims=keepdims
+        AluOp.ADD, tile, axes, None, DType.FLOAT32, keepdims=keepdims
     )
     return trace.tensorscalar(
         total, AluOp.MULT, 1.0 / count, dtype=_kind(dtype) or tile.element_type
@@ -215,17 +229,12 @@ def var(
 ) -> View:
     """The mean of the squared distance to the mean (penguin.md 7.1)."""
     trace, tile, axes = session(), as_view(x, "x"), as_axes(axis)
-    centre = mean(tile, axes, dtype=DType.FLOAT32, mask=mask, keepdims=True)
-    distance = trace.tensortensor(
-        AluOp.SUBTRACT, tile, centre, as_mask(mask), DType.FLOAT32
-    )
-    square = trace.tensortensor(AluOp.MULT, distance, distance, as_mask(mask))
+    _refuse_mask("var", mask)
+    centre = mean(tile, axes, dtype=DType.FLOAT32, keepdims=True)
+    distance = trace.tensortensor(AluOp.SUBTRACT, tile, centre, None, DType.FLOAT32)
+    square = trace.tensortensor(AluOp.MULT, distance, distance)
     return mean(
-        square,
-        axes,
-        dtype=_kind(dtype) or tile.element_type,
-        mask=mask,
-        keepdims=keepdims,
+        square, axes, dtype=_kind(dtype) or tile.element_type, keepdims=keepdims
     )
 
 
