@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
     SymbolNameConstraint,
     i64,
 )
-from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     opt_prop_def,
@@ -54,6 +54,18 @@ from xdsl_neuron.dialects.neuron.types import render_tensor_spec, scan_tensor_sp
 from xdsl_neuron.isa import LoopKind, Space
 
 MUTABLE = "inout"
+
+
+def check_not_nested(function: Operation) -> None:
+    """Kernels do not stand in kernels: passes take the operations of each."""
+    parent = function.parent_op()
+    while parent is not None:
+        if isinstance(parent, type(function)):
+            raise VerifyException(
+                "stands inside another function; functions stand side by side in a "
+                "module"
+            )
+        parent = parent.parent_op()
 
 
 class Function(IRDLOperation):
@@ -113,6 +125,7 @@ class Function(IRDLOperation):
 
     def verify_(self) -> None:
         """One name per argument; arguments are tensors in HBM."""
+        check_not_nested(self)
         names = self.names
         if len(names) != len(self.arguments):
             raise VerifyException(

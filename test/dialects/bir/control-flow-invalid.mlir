@@ -62,3 +62,13 @@ bir.func @f {
   // expected-error @below {{the module has no function 'g' to call}}
   bir.call @I1 {target = "g"}
 }
+
+// -----
+
+bir.func @outer {
+  // expected-error @below {{stands inside another function; functions stand side by side in a module}}
+  bir.func @inner {
+    bir.return
+  }
+  bir.return
+}

@@ -62,3 +62,15 @@ penguin.func @registers(inout a = %a: !neuron.tensor<8x8xf32, hbm>, inout i = %i
   penguin.store_register_to_tensor %i[64][1 x 1] {value = %n}
   penguin.return
 }
+
+// -----
+
+penguin.func @outer() {
+  penguin.for sequential %k = 0 to 4 {
+    // expected-error @below {{stands inside another function; functions stand side by side in a module}}
+    penguin.func @inner() {
+      penguin.return
+    }
+  }
+  penguin.return
+}

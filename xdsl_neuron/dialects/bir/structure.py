@@ -60,6 +60,7 @@ class FuncOp(IRDLOperation):
 
     def verify_(self) -> None:
         """Names of locations and of instructions are unique."""
+        structure.check_not_nested(self)
         locations: set[str] = set()
         instructions: set[str] = set()
         for operation in self.body.walk():
