@@ -74,6 +74,14 @@ def test_ways_to_run() -> None:
     assert np.array_equal(scale(x=x, factor=3), x * 3)
 
 
+def test_the_size_of_a_trace_is_bounded() -> None:
+    x = normal(8, 4)
+    for call in (nki.trace, nki.simulate):
+        with pytest.raises(NKISyntaxError, match="more than 2 instructions"):
+            call(scale, max_instructions=2)(x)
+    assert np.array_equal(nki.simulate(scale, max_instructions=3)(x), x * 2)
+
+
 def test_ways_to_decorate() -> None:
     def plain(x: Any) -> Any:
         return scale.function(x)

@@ -26,14 +26,19 @@ def trace(kernel: Any, **options: Any) -> Callable[..., ModuleOp]:
     """
     `trace(kernel)(*specs)`: the verified `penguin` module of a kernel.
 
-    `enable_const_rewrite=True` leaves constants to the pass `penguin-const-rewrite`.
+    `enable_const_rewrite=True` leaves constants to the pass `penguin-const-rewrite`;
+    `max_instructions=N` refuses a trace of more.
     """
     return as_kernel(kernel, PERSONALITY).with_options(**options).trace
 
 
 def simulate(kernel: Any, **options: Any) -> Kernel:
-    """`simulate(kernel)[grid](*arrays)`: runs a kernel and returns NumPy arrays."""
-    return as_kernel(kernel, PERSONALITY)
+    """
+    `simulate(kernel)[grid](*arrays)`: runs a kernel and returns NumPy arrays.
+
+    `options` are those of `trace`; ones that are unknown have no effect.
+    """
+    return as_kernel(kernel, PERSONALITY).with_options(**options)
 
 
 def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
