@@ -111,6 +111,8 @@ def indexed(call: Callable[[Any, Any, Any, Any], Any], message: str) -> Any:
             lambda x, c: nisa.nc_matmul(c, x, x, accumulate="yes"),
             "`accumulate` must be True, False or None, got str",
         ),
+        limit(lambda x, c: nisa.tensor_copy(x, None), "'src' cannot be None."),
+        limit(lambda x, c: nisa.dma_copy(None, x), "'dst' cannot be None."),
         limit(lambda x, c: nisa.iota(x, [1, 40]), "a list of .step, number. pairs"),
         limit(lambda x, c: nisa.iota(x, [[1.5, 40]]), "got float .1.5. in it"),
         limit(lambda x, c: nisa.iota(x, [[1, 40]], 0.5), "`offset` must be int"),
