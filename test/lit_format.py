@@ -6,6 +6,7 @@ import lit.formats
 import lit.Test
 from run_lines import Verdict, run_test
 
+# The verdicts of lit's own REQUIRES, UNSUPPORTED and XFAIL lines.
 _CODES = {
     Verdict.PASS: lit.Test.PASS,
     Verdict.FAIL: lit.Test.FAIL,

@@ -19,6 +19,7 @@ MODULE = """func.func @f() {
 
 def command(name: str) -> Path:
     """An installed command of this environment."""
+    # The console scripts exist only where the package is installed, as CI does.
     try:
         distribution("xdsl-neuron")
     except PackageNotFoundError:

@@ -16,6 +16,7 @@ FILES = sorted(
 def test_mlir_file(path: Path) -> None:
     scratch = ROOT / "build" / "pytest" / path
     outcome = run_test(ROOT / path, scratch, available_features())
+    # A file's own REQUIRES (mlir-opt, say) or XFAIL line; `outcome.output` quotes it.
     if outcome.verdict is Verdict.UNSUPPORTED:
         pytest.skip(f"{path}: {outcome.output}")
     if outcome.verdict is Verdict.XFAIL:

@@ -1,7 +1,7 @@
 """The ALU's elementwise kernels against NumPy statements of the same operations."""
 
 import math
-import timeit
+import tracemalloc
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -347,16 +347,17 @@ def test_shapes_with_a_dimension_of_one(shape: tuple[int, ...]):
     np.testing.assert_array_equal(out, x - x[:1])
 
 
-def test_fp32_add_costs_what_numpy_costs():
-    a, b, out = (np.zeros((128, 512), np.float32) for _ in range(3))
+def test_fp32_add_makes_no_temporary():
+    # What an add costs beside NumPy's is measured in bench/; this is why it is cheap.
+    a, b, out = (np.ones((128, 512), np.float32) for _ in range(3))
     kernel = tensor_tensor(AluOp.ADD, F32, F32, F32)
-
-    def best(function: Callable[[], object]) -> float:
-        return min(timeit.repeat(function, number=100, repeat=20)) / 100
-
-    # Half a microsecond is the call; the rest is slack for a shared machine.
-    overhead = best(lambda: kernel(out, a, b)) - best(lambda: np.add(a, b, out))
-    assert overhead < 3e-6
+    kernel(out, a, b)
+    tracemalloc.start()
+    kernel(out, a, b)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < out.nbytes // 8
+    assert np.all(out == 2)
 
 
 def test_every_rule_has_a_topic_of_its_own():

@@ -1,5 +1,7 @@
 """The rule for one tensor's size, shared by everything that makes a buffer."""
 
+from abc import abstractmethod
+
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
@@ -14,9 +16,9 @@ class Sized(IRDLOperation):
     """An operation whose result is a buffer of its own."""
 
     @property
+    @abstractmethod
     def tensor(self) -> TensorType:
         """The buffer's type."""
-        raise NotImplementedError
 
     @gate("SB tensor overflow: ... | PSUM tensor overflow: ...", "penguin.md 4.1")
     def capacity(self) -> None:

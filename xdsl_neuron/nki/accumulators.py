@@ -6,12 +6,11 @@ from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.arguments import as_number, as_view
 from xdsl_neuron.nki.enums import as_reduce_cmd, reduce_cmd
 from xdsl_neuron.nki.ops import as_alu
+from xdsl_neuron.numerics.selection import FP32_MIN
 from xdsl_neuron.tracer.errors import NKINotImplementedError, NKIValueError
 from xdsl_neuron.tracer.index import is_integer
 from xdsl_neuron.tracer.views import View
 
-FP32_MIN: Final = -3.4028234663852886e38
-"""The smallest finite fp32; the one `on_false_value` of range_select."""
 _HALF_STEP: Final = 1e31
 """Numbers nearer than this are the same fp32."""
 

@@ -25,6 +25,7 @@ from xdsl_neuron.dialects.instructions.matrix import Matmul
 from xdsl_neuron.dialects.instructions.mx import QuantizeMx
 from xdsl_neuron.dialects.instructions.transpose import DmaIndirectTranspose
 from xdsl_neuron.dialects.neuron import (
+    PARTITIONS,
     Access,
     AluOpAttr,
     ImmediateAttr,
@@ -345,21 +346,21 @@ def _filled_from_tile(
     """
     DMAs from a tile of the value into a tensor in HBM.
 
-    Seen as rows for the 128 partitions, each a repetition of the tile's columns, and
+    Seen as rows for all partitions, each a repetition of the tile's columns, and
     what is left over.
     """
     spec = allocation.tensor.data
-    per_partition, rest = divmod(spec.size, 128)
+    per_partition, rest = divmod(spec.size, PARTITIONS)
     columns = _divisor(per_partition, _TILE_COLUMNS)
-    kind = TensorType.of((128, columns), spec.dtype, Space.SBUF)
+    kind = TensorType.of((PARTITIONS, columns), spec.dtype, Space.SBUF)
     tile = penguin.AllocOp.make(kind, "fill")
     fill = tile.results[0]
     new: list[Operation] = [tile, penguin.MemsetOp.make((fill,), {"value": value})]
     zero = Affine(0)
     if per_partition:
         repeats = per_partition // columns
-        dst = ((per_partition, 128), (columns, repeats), (1, columns))
-        src = ((1, 128), (0, repeats), (1, columns))
+        dst = ((per_partition, PARTITIONS), (columns, repeats), (1, columns))
+        src = ((1, PARTITIONS), (0, repeats), (1, columns))
         new.append(
             penguin.DMACopyOp.make(
                 (allocation.results[0], fill),
@@ -373,7 +374,7 @@ def _filled_from_tile(
                 (allocation.results[0], fill),
                 {},
                 (
-                    Access(Affine(per_partition * 128), ((1, rest), (1, 1))),
+                    Access(Affine(per_partition * PARTITIONS), ((1, rest), (1, 1))),
                     Access(zero, ((1, rest), (1, 1)), zero),
                 ),
             )

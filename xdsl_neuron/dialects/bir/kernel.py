@@ -53,6 +53,7 @@ from xdsl_neuron.dialects.neuron.system import (
     SyncTypeAttr,
 )
 from xdsl_neuron.dialects.neuron.text import Cursor, resume
+from xdsl_neuron.dialects.neuron.types import PARTITIONS
 from xdsl_neuron.isa import Engine
 from xdsl_neuron.system import AddressRotationScope, KernelSource, SyncType
 
@@ -60,7 +61,6 @@ _RESERVED = ("inst_name", "operandSegmentSizes")
 _NO_INTEGERS = DenseArrayBase.from_list(i64, [])
 _NO_STRINGS = ArrayAttr[StringAttr]([])
 SUNDA = 20
-PARTITIONS = 128
 
 
 class OpaqueInstruction(IRDLOperation):

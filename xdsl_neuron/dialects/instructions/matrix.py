@@ -298,7 +298,7 @@ class Transpose(ComputeInstruction):
                 f"tile shape mismatch, expected '[{columns}, {rows}]' for 'dst', got "
                 f"{list(dst.shape)}"
             )
-        limit = 32 if self.on_vector_engine else 128
+        limit = 32 if self.on_vector_engine else Arch.max_stationary_free
         if rows > limit or columns > limit:
             unit = "vector" if limit == 32 else "tensor"
             raise VerifyException(

@@ -5,7 +5,6 @@ from typing import Any
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.accumulators import (
-    FP32_MIN,
     as_range_start,
     as_reduce_op,
     check_fp32_min,
@@ -23,6 +22,7 @@ from xdsl_neuron.nki.dtype import as_optional_dtype
 from xdsl_neuron.nki.enums import reduce_cmd
 from xdsl_neuron.nki.ops import OPS, as_alu
 from xdsl_neuron.nki.trace import session
+from xdsl_neuron.numerics.selection import FP32_MIN
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.index import IndexExpr, Mask, Shape, broadcast_shapes
 from xdsl_neuron.tracer.views import View

@@ -7,7 +7,6 @@ from typing import Any
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.accumulators import (
-    FP32_MIN,
     as_range_start,
     as_reduce_op,
     check_fp32_min,
@@ -20,6 +19,7 @@ from xdsl_neuron.nki.isa.compute import with_free_shape
 from xdsl_neuron.nki.isa.matrix import as_accumulate
 from xdsl_neuron.nki.ops import OPS, as_alu
 from xdsl_neuron.nki.trace import session
+from xdsl_neuron.numerics.selection import FP32_MIN
 from xdsl_neuron.tracer.errors import NKINotImplementedError
 from xdsl_neuron.tracer.views import View
 

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from xdsl_neuron.arch import TRN1, Arch
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.nki.dtype import NAMED
 from xdsl_neuron.nki.enums import MemoryRegion
@@ -12,17 +13,14 @@ from xdsl_neuron.nki.trace import session
 class _TileSize:
     """`nl.tile_size`: sizes of the hardware (penguin.md 2.4), some per generation."""
 
-    pmax = 128
-    psum_fmax = 512
-    gemm_stationary_fmax = 128
-    bn_stats_fmax = 512
-    psum_min_align = 4
+    pmax = Arch.sbuf_partitions
+    psum_fmax = Arch.psum_bank_bytes // DType.FLOAT32.bytes
+    gemm_stationary_fmax = Arch.max_stationary_free
+    bn_stats_fmax = Arch.bn_stats_max_free
+    psum_min_align = Arch.psum_align_bytes
     sbuf_min_align = 1
-
-    @property
-    def gemm_moving_fmax(self) -> int:
-        """512 in every release's constants, also where trn3 takes more."""
-        return 512
+    # In every release's constants the one of trn1, also where trn3 takes more.
+    gemm_moving_fmax = TRN1.max_moving_free
 
     @property
     def total_available_sbuf_size(self) -> int:
