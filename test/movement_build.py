@@ -36,8 +36,10 @@ class Kernel:
         trace, outputs = self.trace, list[tuple[str, Buffer]]()
         with tracing(trace):
             for tile in self.plan.tiles():
-                found = trace.memset(tile.shape, tile.fill, tile.dtype)
-                self.buffers[tile.name] = found.base
+                space = Space.PSUM if tile.psum else Space.SBUF
+                buffer = trace.create_tensor(tile.shape, tile.dtype, space)
+                trace.memset(value=tile.fill, dst_tile=View.of(buffer))
+                self.buffers[tile.name] = buffer
             for step in self.plan.steps:
                 with self._around(step):
                     build: Callable[[Step], None] = getattr(self, step.kind)
@@ -73,7 +75,7 @@ class Kernel:
             gather = Gather(rows, index.limit)
         par = 0 if tensor.on_chip else -1
         start = access.start if tensor.on_chip else 0
-        layout = Layout(access.pairs, par, start, offset, tensor.dtype, gather=gather)
+        layout = Layout(access.pairs, par, start, offset, access.dtype, gather=gather)
         return View(base, layout)
 
     def mask(self, predicates: tuple[Predicate, ...], rank: int) -> Mask | None:

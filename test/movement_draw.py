@@ -43,9 +43,15 @@ class Drawer(Generator):
         return self.plan
 
     def memset(self, loops: bool) -> Step:
-        shape = self.shape()
+        shape, psum = self.shape(), self.random.random() < 0.3
         dst = self.access(
-            shape, self.dtype(), True, written=True, loops=loops, compute=True
+            shape,
+            self.dtype(),
+            True,
+            written=True,
+            loops=loops,
+            compute=True,
+            psum=psum,
         )
         value = self.random.randint(0, 100)
         return Step("memset", dst, None, self.mask(shape, loops), None, loops, value)
@@ -63,7 +69,8 @@ class Drawer(Generator):
     def store(self, loops: bool) -> Step:
         shape = self.shape()
         dst = self.access(shape, self.dtype(), False, written=True, loops=loops)
-        src = self.access(shape, self.dtype(), True, loops=loops)
+        psum = self.random.random() < 0.3
+        src = self.access(shape, self.dtype(), True, loops=loops, psum=psum)
         add = self.random.random() < 0.3
         mask = self.mask(shape, loops)
         return Step("store", dst, src, mask, None, loops, add=add)
@@ -171,7 +178,8 @@ class Drawer(Generator):
 
     def broadcast_partition(self, loops: bool) -> Step:
         shape, dtype = self.shape(), self.dtype()
-        src = self.access((1, *shape[1:]), self.dtype(), True, loops=loops)
+        psum = self.random.random() < 0.3
+        src = self.access((1, *shape[1:]), self.dtype(), True, loops=loops, psum=psum)
         dst = self.access(shape, self.dtype(), True, written=True, loops=loops)
         return Step("broadcast_partition", dst, src, (), None, loops, dtype=dtype)
 
@@ -210,7 +218,7 @@ class Drawer(Generator):
         src = self.access(shape, self.dtype(), False, loops=loops)
         trips = TRIPS if loops else 1
         places = [src.addresses(k) for k in range(trips)]
-        size = prod(src.tensor.shape)
+        size = src.pitch
         numbers = tuple(
             self.random.randint(-int(p.min()), size - 1 - int(p.max())) for p in places
         )

@@ -1,5 +1,6 @@
 """What random steps do to arrays, stated in NumPy."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,13 @@ def cast(values: Array, dtype: DType) -> Array:
         return wide.astype(target)
     info = np.iinfo(target)
     return np.clip(np.rint(wide.astype(np.float64)), info.min, info.max).astype(target)
+
+
+def added(held: Array, values: Array) -> Array:
+    """32-bit integers of one type wrap; others are added in fp32 (bir.md 10.3)."""
+    if held.dtype == values.dtype and held.dtype in (np.int32, np.uint32):
+        return held + values
+    return held.astype(np.float32) + values.astype(np.float32)
 
 
 class Reference:
@@ -48,7 +56,11 @@ class Reference:
     def read(self, access: Access | None, iteration: int) -> Array:
         """The elements of an access."""
         assert access is not None
-        return self.flat[access.tensor.name][access.addresses(iteration)]
+        return self.elements(access)[access.addresses(iteration)]
+
+    def elements(self, access: Access) -> Array:
+        """The tensor of an access as a row of the elements that it names."""
+        return self.flat[access.tensor.name].view(NUMPY[access.dtype])
 
     def write(
         self,
@@ -59,11 +71,11 @@ class Reference:
         add: bool = False,
     ) -> None:
         """Puts values where `keep` holds, cast, or added to what is there."""
-        flat, dtype = self.flat[access.tensor.name], access.tensor.dtype
+        flat, dtype = self.elements(access), access.dtype
         places = access.addresses(iteration).reshape(values.shape)[keep]
         chosen = values[keep]
         if add:
-            chosen = flat[places].astype(np.float32) + chosen.astype(np.float32)
+            chosen = added(flat[places], chosen)
         flat[places] = cast(chosen, dtype)
 
     @staticmethod
@@ -89,7 +101,14 @@ class Reference:
         keep = self.kept(step.mask, values.shape, iteration)
         self.write(step.dst, iteration, values, keep, step.add)
 
-    store = dma_copy
+    def store(self, step: Step, iteration: int) -> None:
+        """A tile in PSUM is copied in the destination's type first."""
+        values = self.read(step.src, iteration)
+        assert step.src is not None
+        if step.src.tensor.psum:
+            values = cast(values, step.dst.dtype)
+        keep = self.kept(step.mask, values.shape, iteration)
+        self.write(step.dst, iteration, values, keep, step.add)
 
     def load(self, step: Step, iteration: int) -> None:
         """Loaded as `dtype` into a tile of `value`, then copied to the destination."""
@@ -115,32 +134,30 @@ class Reference:
     def _picked(self, access: Access, row: int, iteration: int) -> Array:
         """The places of one row of a table."""
         (step, _), *rest = access.pairs
-        one = Access(
-            access.tensor, ((0, 1), *rest), access.offset, access.start, access.move
-        )
+        one = replace(access, pairs=((0, 1), *rest))
         return one.addresses(iteration)[0] + step * row
 
     def indirect_load(self, step: Step, iteration: int) -> None:
         assert step.src is not None
-        table = self.flat[step.src.tensor.name]
+        table = self.elements(step.src)
         keep = self.kept(step.mask, step.dst.shape, iteration)
-        flat = self.flat[step.dst.tensor.name]
+        flat = self.elements(step.dst)
         places = step.dst.addresses(iteration)
         for position, row in self._rows(step):
             values = table[self._picked(step.src, row, iteration)]
             some = keep[position]
-            flat[places[position][some]] = cast(values[some], step.dst.tensor.dtype)
+            flat[places[position][some]] = cast(values[some], step.dst.dtype)
 
     def indirect_save(self, step: Step, iteration: int) -> None:
         values = self.read(step.src, iteration)
         keep = self.kept(step.mask, values.shape, iteration)
-        table = self.flat[step.dst.tensor.name]
+        table = self.elements(step.dst)
         for position, row in self._rows(step):
             places = self._picked(step.dst, row, iteration)[keep[position]]
             chosen = values[position][keep[position]]
             if step.add:
-                chosen = table[places].astype(np.float32) + chosen.astype(np.float32)
-            table[places] = cast(chosen, step.dst.tensor.dtype)
+                chosen = added(table[places], chosen)
+            table[places] = cast(chosen, step.dst.dtype)
 
     def dma_transpose(self, step: Step, iteration: int) -> None:
         values = self.read(step.src, iteration)
@@ -151,10 +168,10 @@ class Reference:
 
     def gather_transpose(self, step: Step, iteration: int) -> None:
         assert step.src is not None
-        table = self.flat[step.src.tensor.name]
+        table = self.elements(step.src)
         lanes = step.src.shape
         keep = self.kept(step.mask, lanes, iteration)
-        flat = self.flat[step.dst.tensor.name]
+        flat = self.elements(step.dst)
         places = step.dst.addresses(iteration).transpose(2, 1, 0)
         for position, row in self._rows(step):
             values = table[self._picked(step.src, row, iteration)]
@@ -218,7 +235,7 @@ class Reference:
         """A copy whose source starts at an element that a register holds."""
         assert step.src is not None
         start = step.numbers[iteration]
-        flat = self.flat[step.src.tensor.name]
+        flat = self.elements(step.src)
         values = flat[step.src.addresses(iteration) + start]
         keep = np.ones(values.shape, bool)
         self.write(step.dst, iteration, values, keep)

@@ -50,6 +50,7 @@ class Tensor:
     dtype: DType
     on_chip: bool
     fill: int = 0
+    psum: bool = False
 
     @property
     def pitch(self) -> int:
@@ -59,13 +60,23 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Access:
-    """A pattern over a tensor; `move` is added to the offset in each iteration."""
+    """
+    A pattern over a tensor seen as elements of `dtype`.
+
+    `move` is added to the offset in each iteration.
+    """
 
     tensor: Tensor
     pairs: tuple[tuple[int, int], ...]
     offset: int
+    dtype: DType
     start: int = 0
     move: int = 0
+
+    @property
+    def pitch(self) -> int:
+        """Elements of `dtype` of a partition; of the whole tensor in HBM."""
+        return self.tensor.pitch * self.tensor.dtype.bytes // self.dtype.bytes
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -78,9 +89,9 @@ class Access:
         base = self.offset + self.move * iteration
         found = np.full(self.shape, base)
         for dim, (step, _) in enumerate(self.pairs):
-            unit = self.tensor.pitch if self.tensor.on_chip and dim == 0 else 1
+            unit = self.pitch if self.tensor.on_chip and dim == 0 else 1
             found += at[dim] * step * unit
-        return found + self.start * self.tensor.pitch
+        return found + self.start * self.pitch
 
 
 @dataclass(frozen=True)
@@ -168,10 +179,12 @@ class Generator:
         return tuple(int(n) for n in self._numbers.integers(0, limit, count))
 
     def hbm(self, size: int, dtype: DType) -> Tensor:
-        """An input with at least that many elements."""
+        """An input with at least that many elements of `dtype`, or of another."""
+        held = self.stored(dtype)
         columns = self.random.choice((1, 3, 8))
-        shape = (-(-size // columns) + self.random.randint(0, 3), columns)
-        return self.given(self.values(shape, dtype), dtype)
+        wide = max(held.bytes // dtype.bytes, 1)
+        shape = (-(-size // columns) + self.random.randint(0, 3), columns * wide)
+        return self.given(self.values(shape, dtype).view(NUMPY[held]), held)
 
     def given(self, array: Array, dtype: DType) -> Tensor:
         """An input with these elements."""
@@ -180,12 +193,20 @@ class Generator:
         self.plan.arrays[found.name] = array
         return found
 
-    def tile(self, shape: tuple[int, ...], dtype: DType) -> Tensor:
-        """A tile of that shape, filled with a number."""
-        number = self.random.randint(0, 9)
-        found = Tensor(f"t{len(self.plan.tensors)}", shape, dtype, True, number)
+    def tile(self, rows: int, columns: int, dtype: DType, psum: bool) -> Tensor:
+        """A tile with room for `columns` elements of `dtype`, filled with a number."""
+        number, held = self.random.randint(0, 9), self.stored(dtype)
+        width = -(-columns * dtype.bytes // held.bytes)
+        if held.bytes < dtype.bytes:
+            width = columns * (dtype.bytes // held.bytes)
+        name = f"t{len(self.plan.tensors)}"
+        found = Tensor(name, (rows, width), held, True, number, psum)
         self.plan.tensors.append(found)
         return found
+
+    def stored(self, dtype: DType) -> DType:
+        """The type of a tensor whose elements are seen as `dtype`: mostly itself."""
+        return self.dtype() if self.random.randint(0, 6) == 0 else dtype
 
     def dtype(self) -> DType:
         """An element type."""
@@ -202,6 +223,7 @@ class Generator:
         written: bool = False,
         loops: bool = False,
         compute: bool = False,
+        psum: bool = False,
     ) -> Access:
         """A pattern of these extents over a fresh tensor that has room for it."""
         steps = self._steps(nums, written)
@@ -214,12 +236,16 @@ class Generator:
         extent = offset + high + 1
         if not on_chip:
             pairs = tuple(zip(steps, nums, strict=True))
-            return Access(self.hbm(extent, dtype), pairs, offset, 0, move)
-        row = self._row_step(nums[0], written, compute)
-        start = self._start(nums[0], row, compute)
-        shape = (start + row * (nums[0] - 1) + 1, extent + self.random.randint(0, 2))
+            return Access(self.hbm(extent, dtype), pairs, offset, dtype, 0, move)
+        row = self._row_step(nums[0], written, compute or psum)
+        start = self._start(nums[0], row, compute or psum)
+        rows, columns = (
+            start + row * (nums[0] - 1) + 1,
+            extent + self.random.randint(0, 2),
+        )
         pairs = ((row, nums[0]), *zip(steps[1:], nums[1:], strict=True))
-        return Access(self.tile(shape, dtype), pairs, offset, start, move)
+        tile = self.tile(rows, columns, dtype, psum)
+        return Access(tile, pairs, offset, dtype, start, move)
 
     def _steps(self, nums: tuple[int, ...], written: bool) -> list[int]:
         """Steps from the innermost out: dense, with gaps, backwards, or repeating."""
