@@ -15,16 +15,17 @@ from xdsl_neuron.isa import AluOp, LoopKind, OobMode, Space
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import tracing
 from xdsl_neuron.tracer.index import Expr, Mask
+from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.tracer.views import Buffer, Gather, Layout, View
 
 
 class Kernel:
     """The trace of a plan."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, options: TraceOptions = NO_OPTIONS) -> None:
         self.plan = plan
         inputs = [(t.name, _type(t, Space.HBM)) for t in plan.inputs()]
-        self.trace = NeuronCodegen("k", inputs, TRN2, True, View)
+        self.trace = NeuronCodegen("k", inputs, TRN2, True, View, options)
         self.buffers: dict[str, Buffer] = {
             tensor.name: buffer
             for tensor, buffer in zip(plan.inputs(), self.trace.arguments, strict=True)

@@ -19,14 +19,16 @@ def cast(values: Array, dtype: DType) -> Array:
         return values
     wide = values.astype(np.float32)
     if dtype.is_float:
-        return wide.astype(target)
+        with np.errstate(over="ignore"):
+            return wide.astype(target)
     info = np.iinfo(target)
     return np.clip(np.rint(wide.astype(np.float64)), info.min, info.max).astype(target)
 
 
 def added(held: Array, values: Array) -> Array:
     """32-bit integers of one type wrap; others are added in fp32 (bir.md 10.3)."""
-    if held.dtype == values.dtype and held.dtype in (np.int32, np.uint32):
+    wraps = (NUMPY[DType.INT32], NUMPY[DType.UINT32])
+    if held.dtype == values.dtype and held.dtype in wraps:
         return held + values
     return held.astype(np.float32) + values.astype(np.float32)
 

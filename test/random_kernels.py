@@ -30,6 +30,7 @@ from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.machine import prepare
 from xdsl_neuron.passes.pipelines import BirToDma, PenguinToBir
 from xdsl_neuron.testing import context, printed, reread
+from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.verification import verify
 
 Array = npt.NDArray[Any]
@@ -74,9 +75,11 @@ def compare(
             )
 
 
-def check(plan: Plan, *, from_text: bool, bound: int) -> None:
+def check(
+    plan: Plan, *, from_text: bool, bound: int, options: TraceOptions = NO_OPTIONS
+) -> None:
     """A plan's kernel at every level; `bound` unrolls it in part or not at all."""
-    module = Kernel(plan).module()
+    module = Kernel(plan, options).module()
     verify(module)
     text = printed(module)
     if from_text:
@@ -97,7 +100,11 @@ def check_random(random: Random) -> None:
     plan = draw(random)
     from_text = random.randint(0, 9) == 0
     bound = random.choice((20000, 20000, 1))
-    check(plan, from_text=from_text, bound=bound)
+    options = TraceOptions(
+        enable_const_rewrite=random.randint(0, 3) == 0,
+        enable_scalar_expansion=random.randint(0, 3) == 0,
+    )
+    check(plan, from_text=from_text, bound=bound, options=options)
 
 
 def main() -> int:

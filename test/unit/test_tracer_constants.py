@@ -12,14 +12,16 @@ from xdsl_neuron.arch import TRN2
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.neuron.constant import Blob, Identity, Splat
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import LoopKind, QosClass
+from xdsl_neuron.isa import LoopKind, QosClass, Space
+from xdsl_neuron.machine import prepare
 from xdsl_neuron.nki import tensor_spec
-from xdsl_neuron.testing import assert_levels_agree
+from xdsl_neuron.testing import assert_levels_agree, printed
 from xdsl_neuron.tools.methods import METHODS, built_by, called_by, lowered
 from xdsl_neuron.tracer.codegen import NeuronCodegen
+from xdsl_neuron.tracer.context import tracing
 from xdsl_neuron.tracer.dma import validate_dma_qos
 from xdsl_neuron.tracer.errors import NKIError
-from xdsl_neuron.tracer.views import View
+from xdsl_neuron.tracer.views import Buffer, View
 
 fl: Any = functional_language
 
@@ -176,3 +178,73 @@ def test_quality_of_service_requests(given: object, expected: QosClass) -> None:
 def test_other_quality_of_service_requests_are_refused(given: object) -> None:
     with pytest.raises(NKIError, match="expected none, Default, P0, P1, P2 or P3"):
         validate_dma_qos(given)
+
+
+def tiled(x: Any) -> Any:
+    out = fl.ndarray((3, 32, 40), fl.float32, buffer=fl.shared_hbm)
+    for i in fl.affine_range(3):
+        for j in fl.sequential_range(2):
+            part = slice(j * 20, j * 20 + 20)
+            tile = fl.load(x[i, :, part], mask=fl.arange(32)[:, None] < 30 - i - j)
+            fl.store(out[i, :, part], tile * 2.0 + tile)
+    return out
+
+
+def test_a_tile_in_a_loop_is_expanded_and_gives_the_same() -> None:
+    x = np.arange(3 * 32 * 40, dtype=np.float32).reshape(3, 32, 40)
+    plain = functional.trace(tiled)(x)
+    module = functional.trace(tiled, enable_scalar_expansion=True)(x)
+    text = printed(module)
+    assert text.count("penguin.alloc expand") == printed(plain).count("sbuf>") == 3
+    found = assert_levels_agree(module, [x])
+    assert found["bir"].count("<32x3x2x20xf32, sbuf>") == 3
+    assert "expand" not in found["bir"]
+    kept = np.ones((3, 32, 40), bool)
+    for i, j in np.ndindex(3, 2):
+        kept[i, 30 - i - j :, j * 20 : j * 20 + 20] = False
+    np.testing.assert_array_equal(
+        functional.simulate(tiled, enable_scalar_expansion=True)(x)[kept], (x * 3)[kept]
+    )
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("kind", ["bytes", "splat", "identity"])
+def test_a_weight_is_split(axis: int, kind: str) -> None:
+    n = 200 if axis == 0 else 120
+    weight = {
+        "bytes": np.arange(n * n, dtype=np.float32).reshape(n, n),
+        "splat": np.full((n, n), -1.5, np.float32),
+        "identity": np.eye(n, dtype=np.float32),
+    }[kind]
+    trace = NeuronCodegen("k", [], TRN2, True, View)
+    with tracing(trace):
+        source = trace.shared_constant(weight, DType.BFLOAT16)
+        parts = trace.split_weight_tensor(source, axis, (72, 80))
+        outputs: list[tuple[str, Buffer]] = []
+        for number, part in enumerate(parts):
+            out = trace.create_tensor(part.shape, DType.BFLOAT16, Space.HBM)
+            trace.store(View.of(out), trace.load(part))
+            outputs.append((f"out_{number}", out))
+        module = trace.finish(outputs)
+    assert_levels_agree(module, [])
+    expected = np.split(weight.astype(ml_dtypes.bfloat16), (72, 80), axis)
+    for found, part in zip(prepare(module).run([]), expected, strict=True):
+        np.testing.assert_array_equal(found, part)
+
+
+def test_what_cannot_be_split() -> None:
+    trace = NeuronCodegen("k", [], TRN2, True, View)
+    cube = trace.shared_constant(np.zeros((2, 3, 4), np.float32))
+    with pytest.raises(
+        NKIError, match="A splittable NeuronWeightTensor should be of rank 2, got"
+    ):
+        trace.split_weight_tensor(cube, 0, (1,))
+    matrix = trace.shared_constant(np.zeros((4, 6), np.float32))
+    with pytest.raises(NKIError, match="split_axis must be 0 or 1, got 2"):
+        trace.split_weight_tensor(matrix, 2, (1,))
+    for wrong in ((0,), (4,), (2, 2), (3, 1)):
+        with pytest.raises(NKIError, match="split_indices must rise from above 0"):
+            trace.split_weight_tensor(matrix, 0, wrong)
+    with pytest.raises(NKIError, match="only a whole constant can be split"):
+        trace.split_weight_tensor(matrix.reshaped((6, 4)), 0, (1,))
+    assert len(trace.split_weight_tensor(matrix, 1, ())) == 1

@@ -6,6 +6,7 @@ from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.gate import gate, gates_of
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.neuron import TensorType
@@ -31,6 +32,13 @@ class Sized(IRDLOperation):
             getattr(self, found.name)()
 
 
+def usable_bytes(space: Space, arch: Arch) -> int:
+    """What tensors may take of a partition of SBUF or PSUM, in bytes."""
+    if space is Space.SBUF:
+        return arch.sbuf_usable_bytes_per_partition
+    return arch.psum_bytes_per_partition
+
+
 def check_capacity(operation: Operation, kind: TensorType) -> None:
     """
     A tensor's bytes in a partition are within what a kernel may use.
@@ -44,12 +52,9 @@ def check_capacity(operation: Operation, kind: TensorType) -> None:
     arch = target_of(operation)
     if arch is None:
         return
-    size = kind.data.bytes_per_partition
-    if space is Space.SBUF:
-        name, usable = "SB", arch.sbuf_usable_bytes_per_partition
-    else:
-        name, usable = "PSUM", arch.psum_bytes_per_partition
+    size, usable = kind.data.bytes_per_partition, usable_bytes(space, arch)
     if size > usable:
+        name = "SB" if space is Space.SBUF else "PSUM"
         raise VerifyException(
             f"{name} tensor overflow: a tensor of shape {kind.shape} and type "
             f"{kind.dtype.nki_name} needs {size} bytes in a partition, {arch.name} has "

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     LocationAttr,
     StringAttr,
     SymbolNameConstraint,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
@@ -385,24 +386,33 @@ class Alloc(Sized):
     """
     A buffer, fresh each time the operation executes.
 
-    `init` is the value elements have that nothing writes.
+    `init` is the value elements have that nothing writes. `expand` asks for a copy per
+    iteration of the loops around it, see `penguin-scalar-expansion`.
 
-        %t = penguin.alloc init 0.0 : <128x512xf32, sbuf>
+        %t = penguin.alloc expand init 0.0 : <128x512xf32, sbuf>
     """
 
     HEADER: ClassVar[tuple[str, ...]] = ()
 
     init = opt_prop_def(ImmediateAttr)
+    expand = opt_prop_def(UnitAttr)
     result = result_def(TensorType)
 
     traits = traits_def(MemoryAllocEffect())
 
     @classmethod
     def make(
-        cls, kind: TensorType, hint: str | None = None, init: float | None = None
+        cls,
+        kind: TensorType,
+        hint: str | None = None,
+        init: float | None = None,
+        *,
+        expand: bool = False,
     ) -> Self:
         """A buffer of this type; `hint` names the value in text."""
         properties: dict[str, Attribute] = {}
+        if expand:
+            properties["expand"] = UnitAttr()
         if init is not None:
             properties["init"] = ImmediateAttr.of(init)
         operation = cls.create(result_types=[kind], properties=properties)
@@ -423,9 +433,11 @@ class Alloc(Sized):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        """Reads `[init value] : <shape, space>`."""
+        """Reads `[expand] [init value] : <shape, space>`."""
         cursor = Cursor.at(parser)
         properties: dict[str, Attribute] = {}
+        if cursor.keyword("expand"):
+            properties["expand"] = UnitAttr()
         if cursor.keyword("init"):
             properties["init"] = ImmediateAttr(ImmediateAttr.scan(cursor))
         cursor.expect(":")
@@ -438,10 +450,11 @@ class Alloc(Sized):
         return operation
 
     def print(self, printer: Printer) -> None:
-        """Writes `[init value] : <shape, space>`."""
+        """Writes `[expand] [init value] : <shape, space>`."""
+        expand = "" if self.expand is None else " expand"
         init = "" if self.init is None else f" init {self.init.data}"
         body = render_tensor_spec(self.tensor.data)
-        printer.print_string(f"{init} : {body}")
+        printer.print_string(f"{expand}{init} : {body}")
         if self.attributes:
             printer.print_string(" attributes ")
             printer.print_attr_dict(self.attributes)

@@ -20,8 +20,7 @@ from xdsl_neuron.nki.run import Runner
 from xdsl_neuron.nki.specialise import Personality, Traced, trace_kernel
 from xdsl_neuron.tracer.context import current_or_none
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
-from xdsl_neuron.tracer.options import TraceOptions
-from xdsl_neuron.tracer.tiles import NO_OPTIONS
+from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.verification import verify
 
 TARGET_VARIABLE: Final = "NEURON_PLATFORM_TARGET_OVERRIDE"

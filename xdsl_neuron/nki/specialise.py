@@ -22,8 +22,7 @@ from xdsl_neuron.tracer.context import tracing
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, SymbolicValueError
 from xdsl_neuron.tracer.frames import location_attribute
 from xdsl_neuron.tracer.index import Expr
-from xdsl_neuron.tracer.options import TraceOptions
-from xdsl_neuron.tracer.tiles import NO_OPTIONS
+from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.tracer.views import Buffer, View
 
 

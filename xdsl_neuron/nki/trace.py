@@ -17,10 +17,9 @@ from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKIRuntimeError, NKISyntaxError
 from xdsl_neuron.tracer.index import Expr
-from xdsl_neuron.tracer.options import TraceOptions
+from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.tracer.state import Dep, Emission
 from xdsl_neuron.tracer.symbols import Loop
-from xdsl_neuron.tracer.tiles import NO_OPTIONS
 from xdsl_neuron.tracer.views import Buffer, View
 
 

@@ -8,6 +8,7 @@ from xdsl.passes import ModulePass
 _PASSES = {
     "penguin-const-rewrite": "PenguinConstRewrite",
     "penguin-lower-predicates": "PenguinLowerPredicates",
+    "penguin-scalar-expansion": "PenguinScalarExpansion",
     "penguin-lower-transpose": "PenguinLowerTranspose",
     "penguin-initialize-tensors": "PenguinInitializeTensors",
     "convert-penguin-to-bir": "ConvertPenguinToBir",

@@ -17,6 +17,7 @@ from xdsl_neuron.passes.penguin_const_rewrite import PenguinConstRewrite
 from xdsl_neuron.passes.penguin_initialize_tensors import PenguinInitializeTensors
 from xdsl_neuron.passes.penguin_lower_predicates import PenguinLowerPredicates
 from xdsl_neuron.passes.penguin_lower_transpose import PenguinLowerTranspose
+from xdsl_neuron.passes.penguin_scalar_expansion import PenguinScalarExpansion
 
 
 class Pipeline(ModulePass):
@@ -44,10 +45,11 @@ class PenguinToBir(Pipeline):
     name = "penguin-to-bir"
 
     def steps(self) -> Sequence[ModulePass]:
-        """Constants, predicates, transposes, initial values, conversion."""
+        """Constants, predicates, expansion, transposes, initial values, conversion."""
         return (
             PenguinConstRewrite(),
             PenguinLowerPredicates(),
+            PenguinScalarExpansion(),
             PenguinLowerTranspose(),
             PenguinInitializeTensors(),
             ConvertPenguinToBir(),

@@ -1,12 +1,13 @@
 """Constants in HBM, and the identity in SBUF (penguin.md 6.1)."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from xdsl.ir import Operation
 
 from xdsl_neuron.dialects import penguin
-from xdsl_neuron.dialects.neuron import QosClassAttr, TensorType
+from xdsl_neuron.dialects.neuron import QosClassAttr, TensorSpec, TensorType
 from xdsl_neuron.dialects.neuron.constant import Blob, Contents, Identity, Splat
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import QosClass, Space
@@ -35,6 +36,63 @@ class ConstantBuilders(TileBuilders):
             return self.constant_tensor(contents, shape, kind)
         tensor = TensorType.of(shape, kind, Space.HBM)
         return self.view.of(self._new_constant(contents, tensor, "constant"))
+
+    def split_weight_tensor(
+        self, weight: View, split_axis: int, split_indices: Sequence[int]
+    ) -> list[View]:
+        """
+        The parts of a constant matrix, each a constant of its own.
+
+        The cuts are in front of `split_indices`, which rise, along `split_axis` (0 or
+        1), as `np.split` makes them: a weight with more rows than SBUF has partitions
+        becomes matrices that a tile holds (penguin.md 8.2 `NeuronWeightTensor`, 11.3).
+        """
+        source = weight.base.value.owner
+        if not isinstance(source, penguin.ConstantOp) or weight.access() is not None:
+            raise NKITypeError(
+                f"only a whole constant can be split, got a view of '{weight.name}' of "
+                f"shape {weight.shape}; make it with shared_constant"
+            )
+        spec = source.tensor.data
+        if len(spec.shape) != 2:
+            raise NKIValueError(
+                "A splittable NeuronWeightTensor should be of rank 2, got shape "
+                f"{spec.shape}"
+            )
+        if split_axis not in (0, 1):
+            raise NKIValueError(f"split_axis must be 0 or 1, got {split_axis}")
+        extent = spec.shape[split_axis]
+        cuts = [0, *split_indices, extent]
+        if any(low >= high for low, high in pairwise(cuts)):
+            raise NKIValueError(
+                f"split_indices must rise from above 0 to below {extent}, got "
+                f"{tuple(split_indices)}"
+            )
+        return [
+            self._part(source.contents.data, spec, split_axis, low, high)
+            for low, high in pairwise(cuts)
+        ]
+
+    def _part(
+        self, contents: Contents, spec: TensorSpec, axis: int, low: int, high: int
+    ) -> View:
+        """The elements `low` to `high` of a constant along an axis."""
+        import numpy as np
+
+        from xdsl_neuron.numerics.casts import storage
+
+        kind = storage(spec.dtype)
+        shape = (high - low, spec.shape[1])
+        if axis:
+            shape = (spec.shape[0], high - low)
+        if isinstance(contents, Splat):
+            return self.constant_tensor(contents, shape, spec.dtype)
+        if isinstance(contents, Identity):
+            whole = np.eye(spec.shape[0]).astype(kind)
+        else:
+            whole = np.frombuffer(contents.data, kind).reshape(spec.shape)
+        part = whole[low:high] if axis == 0 else whole[:, low:high]
+        return self.constant_tensor(Blob(part.tobytes()), shape, spec.dtype)
 
     def shared_identity_matrix(self, n: int, dtype: DType) -> View:
         """The identity of n rows in HBM; one for each size and type."""

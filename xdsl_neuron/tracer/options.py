@@ -1,6 +1,7 @@
 """What a trace can be asked to do otherwise."""
 
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True)
@@ -11,9 +12,16 @@ class TraceOptions:
     `enable_const_rewrite`: constants stay as the kernel gave them, one tensor a call,
     for the pass `penguin-const-rewrite` to fold.
 
+    `enable_scalar_expansion`: a tile made in the body of a rolled loop is marked for
+    the pass `penguin-scalar-expansion` to give it a copy per iteration.
+
     `max_instructions`: a trace that makes more is refused, before a loop unrolled in
     Python takes all memory. Our choice; the documents give no number.
     """
 
     enable_const_rewrite: bool = False
+    enable_scalar_expansion: bool = False
     max_instructions: int = 250_000
+
+
+NO_OPTIONS: Final = TraceOptions()

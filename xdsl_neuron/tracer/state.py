@@ -48,6 +48,7 @@ from xdsl_neuron.tracer.errors import (
 )
 from xdsl_neuron.tracer.frames import Locator
 from xdsl_neuron.tracer.index import Expr, Mask
+from xdsl_neuron.tracer.options import TraceOptions
 from xdsl_neuron.tracer.placement import (
     check_indexed,
     moved,
@@ -118,10 +119,10 @@ class TraceState:
         arguments: Sequence[tuple[str, TensorType]],
         arch: Arch,
         masks_allowed: bool,
-        max_instructions: int,
+        options: TraceOptions,
     ) -> None:
         self.arch = arch
-        self.max_instructions = max_instructions
+        self.options = options
         self.masks_allowed = masks_allowed
         self.function = penguin.FuncOp.make(name, arguments)
         self.module = ModuleOp(
@@ -231,9 +232,10 @@ class TraceState:
     def _count(self) -> None:
         """Refuses a trace that has become too large to be meant."""
         self._instructions += 1
-        if self._instructions > self.max_instructions:
+        most = self.options.max_instructions
+        if self._instructions > most:
             raise NKISyntaxError(
-                f"the trace has more than {self.max_instructions} instructions; a loop "
+                f"the trace has more than {most} instructions; a loop "
                 "over `range` is unrolled while tracing, one over nl.affine_range or "
                 "nl.sequential_range is not, or raise the option max_instructions"
             )
@@ -517,7 +519,9 @@ class TraceState:
         except VerifyException as error:
             raise NKIValueError(str(error)) from None
         name = name or self.locator.variable()
-        operation = penguin.AllocOp.make(kind, name, init)
+        in_loop = space.on_chip and before is None and len(self.blocks) > 1
+        expand = in_loop and self.options.enable_scalar_expansion
+        operation = penguin.AllocOp.make(kind, name, init, expand=expand)
         self.insert(operation, location=location, before=before)
         block = operation.parent
         assert block is not None

@@ -13,7 +13,7 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, Shape, broadcast_tiles
-from xdsl_neuron.tracer.options import TraceOptions
+from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.tracer.state import Dep, TraceState
 from xdsl_neuron.tracer.views import Buffer, Layout, View
 
@@ -21,9 +21,6 @@ Number: TypeAlias = int | float
 """A Python number; bools count as 0 and 1."""
 
 ENGINES: Final = {member: EngineAttr(member) for member in Engine}
-
-
-NO_OPTIONS: Final = TraceOptions()
 
 
 def immediate(value: Number) -> ImmediateAttr:
@@ -49,9 +46,8 @@ class TileBuilders(TraceState):
         view: type[View],
         options: TraceOptions = NO_OPTIONS,
     ) -> None:
-        super().__init__(name, arguments, arch, masks_allowed, options.max_instructions)
+        super().__init__(name, arguments, arch, masks_allowed, options)
         self.view = view
-        self.options = options
         self._constants: dict[tuple[Contents, TensorType], Buffer] = {}
         self._identities: dict[DType, Buffer] = {}
         self.random_states: dict[Engine, Buffer] = {}

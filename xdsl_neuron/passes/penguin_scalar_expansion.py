@@ -1,0 +1,155 @@
+"""`penguin-scalar-expansion`: a tile of a loop's body gets a copy per iteration."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.capacity import usable_bytes
+from xdsl_neuron.dialects.instruction import Instruction, target_of
+from xdsl_neuron.dialects.neuron import Access, TensorType
+from xdsl_neuron.isa import LoopKind, Space
+from xdsl_neuron.passes.rebuild import located, operations_of
+
+
+@dataclass(frozen=True)
+class PenguinScalarExpansion(ModulePass):
+    """
+    Expands the allocations marked `expand` (penguin.md 6.1 `enable_scalar_expansion`).
+
+    The documents give the option's name only; this is the transformation that bears it
+    elsewhere: a tile made anew in each iteration becomes one tile with a dimension per
+    loop around it, behind the partitions, so no iteration waits for another to be done
+    with it. Loops of a launch grid and run-time loops are not expanded over, their
+    tiles are apart already or unbounded. A tile stays as it is where the copies would
+    not fit its memory, or would lie across PSUM banks.
+
+    Precondition: the module names its target where an allocation is marked.
+    Postcondition: no allocation is marked.
+    """
+
+    name = "penguin-scalar-expansion"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Expands in every function."""
+        for allocation in operations_of(op, penguin.AllocOp):
+            if allocation.expand is None:
+                continue
+            del allocation.properties["expand"]
+            loops = _loops_around(allocation)
+            users = _instructions_on(allocation.result)
+            if loops and users is not None and _fits(allocation, loops):
+                _expand(allocation, loops, users)
+
+
+def _loops_around(allocation: penguin.AllocOp) -> list[penguin.ForOp]:
+    """The loops an allocation is expanded over, outermost first."""
+    found: list[penguin.ForOp] = []
+    parent = allocation.parent_op()
+    while isinstance(parent, penguin.ForOp):
+        if parent.kind.data in (LoopKind.SPMD, LoopKind.SHARD):
+            break
+        found.append(parent)
+        parent = parent.parent_op()
+    return found[::-1]
+
+
+def _instructions_on(value: SSAValue) -> list[Instruction] | None:
+    """The users of a tile, None where one is no instruction."""
+    found: dict[Instruction, None] = {}
+    for use in value.uses:
+        if not isinstance(use.operation, Instruction):
+            return None
+        found[use.operation] = None
+    return list(found)
+
+
+def _fits(allocation: penguin.AllocOp, loops: Sequence[penguin.ForOp]) -> bool:
+    tensor, arch = allocation.tensor, target_of(allocation)
+    if not tensor.space.on_chip or arch is None:
+        return False
+    size = tensor.data.bytes_per_partition
+    trips = prod(len(loop.static_range()) for loop in loops)
+    if trips == 0 or size == 0 or usable_bytes(tensor.space, arch) < size * trips:
+        return False
+    bank = arch.psum_bank_bytes
+    return tensor.space is Space.SBUF or bank % size == 0 or size % bank == 0
+
+
+def _expand(
+    allocation: penguin.AllocOp,
+    loops: Sequence[penguin.ForOp],
+    users: Sequence[Instruction],
+) -> None:
+    tensor = allocation.tensor
+    rows, *free = tensor.shape
+    trips = [len(loop.static_range()) for loop in loops]
+    wide = TensorType.of((rows, *trips, *free), tensor.dtype, tensor.space)
+    expanded = located(
+        penguin.AllocOp.create(
+            result_types=[wide],
+            properties=allocation.properties,
+            attributes=allocation.attributes,
+        ),
+        allocation,
+    )
+    expanded.result.name_hint = allocation.result.name_hint
+    block = loops[0].parent
+    assert block is not None
+    block.insert_op_before(expanded, loops[0])
+    for user in users:
+        _move(user, allocation.result, expanded.result, loops)
+    allocation.detach()
+    allocation.erase()
+
+
+def _move(
+    user: Instruction,
+    old: SSAValue,
+    new: SSAValue,
+    loops: Sequence[penguin.ForOp],
+) -> None:
+    """The same instruction on the iteration's part of the expanded tile."""
+    indices = list(user.loop_indices())
+    for loop in loops:
+        if loop.index not in indices:
+            indices.append(loop.index)
+    copy = Affine(0)
+    for loop in loops:
+        values = loop.static_range()
+        index = Affine.index(indices.index(loop.index))
+        turn = (index - values.start).floordiv(values.step)
+        copy = copy * len(values) + turn
+    data, values_of = user.data(), user.data_values()
+    names = type(user).layout().names
+    operands = [values_of.get(name) for name in names]
+    given = user.accesses
+    accesses: list[Access | None] = [None] * len(names)
+    if given is not None:
+        accesses = list(given.data)
+    for at, name in enumerate(names):
+        if operands[at] is old:
+            access = data[name].access
+            offset = access.offset + copy * data[name].pitch
+            operands[at], accesses[at] = new, replace(access, offset=offset)
+    properties = {
+        name: value
+        for name, value in user.properties.items()
+        if name not in ("accesses", "operandSegmentSizes")
+    }
+    moved = type(user).make(operands, properties, accesses, indices)
+    moved.attributes.update(user.attributes)
+    for before, after in zip(user.results, moved.results, strict=True):
+        after.name_hint = before.name_hint
+        before.replace_all_uses_with(after)
+    block = user.parent
+    assert block is not None
+    block.insert_op_before(located(moved, user), user)
+    user.detach()
+    user.erase()
