@@ -3,7 +3,7 @@
 // A dimension per loop, behind the partitions; the loop need not begin at 0.
 
 // CHECK-LABEL: penguin.func @expanded
-// CHECK-NEXT:    %t = penguin.alloc init 0.0 : <32x3x4x8xf32, sbuf>
+// CHECK:         %t = penguin.alloc init 0.0 : <32x3x4x8xf32, sbuf>
 // CHECK-NEXT:    penguin.for parallel %i = 0 to 3 {
 // CHECK-NEXT:      penguin.for sequential %j = 2 to 10 step 2 {
 // CHECK-NEXT:        penguin.sb_atom_load @L %t[0, %i * 32 + (%j) floordiv 2 * 8 - 8][1 x 32, 1 x 8] <- %a[0][8 x 32, 1 x 8] where 20 - %j - l0 >= 0

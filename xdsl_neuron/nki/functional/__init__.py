@@ -23,7 +23,7 @@ def trace(kernel: Any, **options: Any) -> Callable[..., ModuleOp]:
     """
     `trace(kernel)(*specs)`: the verified `penguin` module of a kernel.
 
-    `enable_const_rewrite=True` leaves constants to the pass `penguin-const-rewrite`.
+    `options` are the fields of `xdsl_neuron.tracer.options.TraceOptions`.
     """
     return as_kernel(kernel, PERSONALITY).with_options(**options).trace
 
