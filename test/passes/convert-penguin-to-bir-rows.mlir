@@ -14,11 +14,11 @@
 // SCAN: bir.tensor_tensor_scan @I0 mult add %a <- %b, %a, initial = %v {reverse1, engine = DVE}
 // SCAN: bir.tensor_tensor_scan @I1 mult subtract %a <- %b, %a where 99 - l0 >= 0 {initial_imm = 0.0, engine = DVE}
 // SCAN: bir.tensor_scalar_cache_cumulative @I2 add max %a <- %b {imm0 = 1.0, engine = DVE}
-// SCAN: bir.tensor_scalar_cache_cumulative @I3 subtract add %a <- %b, accumulator = %w, scalar0 = %v, initial = %w {reverse0, engine = DVE}
+// SCAN: bir.tensor_scalar_cache_cumulative @I3 subtract add %a <- %b, accumulator = %w, scalar0 = %v, initial = %w {reverse0, command = LoadAccumulate, engine = DVE}
 // SCAN: bir.scalar_tensor_tensor @I4 mult add %a <- %b, %a, scalar0 = %v {reverse0, engine = DVE}
 // SCAN: bir.scalar_tensor_tensor @I5 mult add %a <- %b, %a where l0 - l1 >= 0 {imm0 = 2.0, engine = DVE}
-// SCAN: bir.tensor_scalar_cache_reduce @I6 mult max %a, %w <- %b, scalar0 = %v {engine = DVE}
-// SCAN: bir.activation_accumulation @I7 Exp %a, %w <- %b, bias = %v {scale_imm = 2.0, engine = Activation}
+// SCAN: bir.tensor_scalar_cache_reduce @I6 mult max %a <- %b, reduce_res = %w, scalar0 = %v {engine = DVE}
+// SCAN: bir.activation_accumulation @I7 Exp %a <- %b, reduce_res = %w, bias = %v {scale_imm = 2.0, engine = Activation}
 // SCAN: bir.activation @I8 Prelu %a <- %b {alpha = 0.25, engine = Activation}
 
 // POOL: bir.partition_reduce @I0 add %r <- %a {engine = Pool}
@@ -39,14 +39,14 @@
 // SELECTION: bir.tensor_scalar_affine_select @I0 is_ge %a <- %b {value = %i * 128 + l0 - l1, fill = -3.0, engine = Pool}
 // SELECTION: bir.tensor_scalar_affine_select @I1 is_equal %a <- %b where 300 - l0 - l1 >= 0 {value = (l0) mod 8, fill = 0.0, engine = DVE}
 // SELECTION: bir.range_select @I2 is_ge is_lt %a <- %b, %v, %w {range_start = 512, engine = DVE}
-// SELECTION: bir.range_select_reduce @I3 is_gt is_le %a, %w <- %b, %v, %v where 99 - l0 >= 0 {engine = DVE}
-// SELECTION: bir.select_reduce @I4 %a, %w <- %n, %b, on_false = %v {reverse, engine = DVE}
-// SELECTION: bir.select_reduce @I5 %a, %w <- %n, %b {on_false_imm = -inf, engine = DVE}
+// SELECTION: bir.range_select_reduce @I3 is_gt is_le %a <- %b, %v, %v, reduce_res = %w where 99 - l0 >= 0 {engine = DVE}
+// SELECTION: bir.select_reduce @I4 %a <- %n, %b, reduce_res = %w, on_false = %v {reverse, engine = DVE}
+// SELECTION: bir.select_reduce @I5 %a <- %n, %b, reduce_res = %w {on_false_imm = -inf, engine = DVE}
 
 // EXPONENTIAL: bir.exponential @I0 %a <- %b where l0 - l1 >= 0 {engine = DVE}
 // EXPONENTIAL: bir.exponential @I1 %a <- %b, max_value = %v {engine = DVE}
-// EXPONENTIAL: bir.exponential_reduce @I2 %a, %w <- %b, max_value = %v where 99 - l0 >= 0 {engine = DVE}
-// EXPONENTIAL: bir.exponential_reduce @I3 %a, %w <- %b {max_value_imm = 2.0, engine = DVE}
+// EXPONENTIAL: bir.exponential_reduce @I2 %a <- %b, reduce_res = %w, max_value = %v where 99 - l0 >= 0 {engine = DVE}
+// EXPONENTIAL: bir.exponential_reduce @I3 %a <- %b, reduce_res = %w {max_value_imm = 2.0, engine = DVE}
 // EXPONENTIAL: bir.activate2 @I4 Gelu %a <- %b {engine = Activation}
 // EXPONENTIAL: bir.activate2 @I5 Prelu %a <- %b, scalar0 = %v {op0 = subtract, reverse0, op1 = mult, imm1 = 2.0, alpha = 0.5, engine = Activation}
 

@@ -12,7 +12,7 @@ penguin.func @f(a = %a: !neuron.tensor<200x96xf32, hbm>) {
     %s = penguin.alloc : <128x1xf32, sbuf>
     penguin.sb_atom_load %x <- %a[%i * 12288][96 x 128, 1 x 96] where 199 - %i * 128 - l0 >= 0
     penguin.tensor_reduce max %m <- %x where 199 - %i * 128 - l0 >= 0 {axes = [1]}
-    penguin.exponential_reduce %t, %s <- %x, max_value = %m where 199 - %i * 128 - l0 >= 0
+    penguin.exponential_reduce %t <- %x, reduce_res = %s, max_value = %m where 199 - %i * 128 - l0 >= 0
     penguin.reciprocal %s <- %s where 199 - %i * 128 - l0 >= 0
     penguin.tensor_scalar_ptr mult %t <- %t, scalar0 = %s where 199 - %i * 128 - l0 >= 0
     penguin.sb_atom_store %c[%i * 12288][96 x 128, 1 x 96] <- %t where 199 - %i * 128 - l0 >= 0

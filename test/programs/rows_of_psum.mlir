@@ -18,7 +18,7 @@ penguin.func @f(a = %a: !neuron.tensor<64x32xbf16, hbm>) {
     penguin.matmul %p <- %x, %x
     penguin.tensor_scalar_cache_cumulative add add %t <- %p {imm0 = 1.0}
     penguin.sb_atom_store %c[0][32 x 32, 1 x 32] <- %t
-    penguin.activation_accumulation Square %t, %r <- %p {scale_imm = 0.125}
+    penguin.activation_accumulation Square %t <- %p, reduce_res = %r {scale_imm = 0.125}
     penguin.sb_atom_store %c[1024][32 x 32, 1 x 32] <- %t
     penguin.sunda_max8 %v <- %p
     penguin.sunda_match_replace8 %q <- %p, %v {imm = 0.0}
@@ -26,7 +26,7 @@ penguin.func @f(a = %a: !neuron.tensor<64x32xbf16, hbm>) {
     penguin.tensor_scalar_ptr add %t <- %q, scalar0 = %r
     penguin.sb_atom_store %c[2048][32 x 32, 1 x 32] <- %t
     penguin.sunda_bn_stats %s <- %p
-    penguin.tensor_scalar_cache_reduce mult max %t, %r <- %p, scalar0 = %s[0, 1][1 x 32, 1 x 1]
+    penguin.tensor_scalar_cache_reduce mult max %t <- %p, reduce_res = %r, scalar0 = %s[0, 1][1 x 32, 1 x 1]
     penguin.sb_atom_store %c[3072][32 x 32, 1 x 32] <- %t
     penguin.scalar_tensor_tensor mult add %t <- %p, %t, scalar0 = %r
     penguin.sb_atom_store %c[4096][32 x 32, 1 x 32] <- %t

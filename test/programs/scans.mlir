@@ -21,10 +21,10 @@ penguin.func @f(a = %a: !neuron.tensor<300x96xf32, hbm>, b = %b: !neuron.tensor<
     penguin.scalar_tensor_tensor mult subtract %t <- %x, %y, scalar0 = %r where 299 - %i * 128 - l0 >= 0 {reverse1}
     penguin.scalar_tensor_tensor add mult %t <- %x, %x where 299 - %i * 128 - l0 >= 0 and l0 - l1 >= 0 {imm0 = 0.25}
     penguin.sb_atom_store %c[%i * 12288 + 57600][96 x 128, 1 x 96] <- %t where 299 - %i * 128 - l0 >= 0
-    penguin.tensor_scalar_cache_reduce mult min %t, %r <- %x where 299 - %i * 128 - l0 >= 0 and 94 - l1 >= 0 {imm0 = 2.0}
+    penguin.tensor_scalar_cache_reduce mult min %t <- %x, reduce_res = %r where 299 - %i * 128 - l0 >= 0 and 94 - l1 >= 0 {imm0 = 2.0}
     penguin.sb_atom_store %c[%i * 12288 + 86400][96 x 128, 1 x 96] <- %t where 299 - %i * 128 - l0 >= 0
     penguin.sb_atom_store %d[%i * 128 + 300][1 x 128, 1 x 1] <- %r where 299 - %i * 128 - l0 >= 0
-    penguin.activation_accumulation Square %t, %r <- %y where 299 - %i * 128 - l0 >= 0 {scale_imm = 0.5}
+    penguin.activation_accumulation Square %t <- %y, reduce_res = %r where 299 - %i * 128 - l0 >= 0 {scale_imm = 0.5}
     penguin.sb_atom_store %c[%i * 12288 + 115200][96 x 128, 1 x 96] <- %t where 299 - %i * 128 - l0 >= 0
     penguin.sb_atom_store %d[%i * 128 + 600][1 x 128, 1 x 1] <- %r where 299 - %i * 128 - l0 >= 0
   }

@@ -18,7 +18,8 @@ def test_exponential_and_its_sums() -> None:
     a = random((16, 40))
     body = """
     %r = penguin.alloc : <16x1xf32, sbuf>
-    penguin.exponential_reduce %t[0, 0][1 x 16, 1 x 40], %r <- %x0 {max_value_imm = 2.0}
+    penguin.exponential_reduce %t[0, 0][1 x 16, 1 x 40] <- %x0,
+        reduce_res = %r {max_value_imm = 2.0}
     penguin.tensor_copy %t[0, 40][1 x 16, 1 x 1] <- %r
     """
     (result,) = run(compute(body, "16x40xf32", out="16x41xf32"), a)

@@ -415,8 +415,8 @@ def both_indirect(x: Any) -> None:
             lambda x: nisa.activation(
                 tile(96, 32), nl.exp, loaded(x), reduce_res=tile(96, 1)
             ),
-            NKINotImplementedError,
-            "activation with reduce_res and reduce_cmd.idle is not supported",
+            NKIError,
+            "reads the accumulators of engine Activation, which no instruction in",
         ),
     ],
 )

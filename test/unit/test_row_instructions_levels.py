@@ -13,12 +13,13 @@ LANED = (
     "tensor_tensor_scan mult add {t} <- {x}, {y}{m} {{initial_imm = 0.5}}",
     "tensor_tensor_scan mult add {t} <- {x}, {y}, initial = %v{m}",
     "tensor_scalar_cache_cumulative mult add {t} <- {x}, accumulator = %r, "
-    "scalar0 = %v, initial = %v{m}",
-    "tensor_scalar_cache_reduce mult max {t}, %r <- {x}, scalar0 = %v{m}",
-    "activation_accumulation Square {t}, %r <- {x}, bias = %v{m} {{scale_imm = 0.5}}",
-    "select_reduce {t}, %r <- {n}, {x}, on_false = %v{m}",
+    "scalar0 = %v, initial = %v{m} {{command = LoadAccumulate}}",
+    "tensor_scalar_cache_reduce mult max {t} <- {x}, reduce_res = %r, scalar0 = %v{m}",
+    "activation_accumulation Square {t} <- {x}, reduce_res = %r, "
+    "bias = %v{m} {{scale_imm = 0.5}}",
+    "select_reduce {t} <- {n}, {x}, reduce_res = %r, on_false = %v{m}",
     "scalar_tensor_tensor mult add {t} <- {x}, {y}, scalar0 = %v{m}",
-    "exponential_reduce {t}, %r <- {x}, max_value = %v{m}",
+    "exponential_reduce {t} <- {x}, reduce_res = %r, max_value = %v{m}",
     "activate2 Square {t} <- {x}, scalar0 = %v{m} {{op0 = subtract}}",
     "aff_sel_tensor_scalar is_ge {t} <- {x}{m} "
     "{{value = l0 - l1 * 3 + %i, fill = 4.0}}",
@@ -26,7 +27,7 @@ LANED = (
 """Their masks bound any lane."""
 
 BY_PARTITION = (
-    "range_select_reduce is_ge is_le {t}, %r <- {x}, %lo, %v{m}",
+    "range_select_reduce is_ge is_le {t} <- {x}, %lo, %v, reduce_res = %r{m}",
     "dropout_mask {t}, %st <- {x}, %st{m} {{probability_imm = 0.5}}",
     "sunda_match_replace8 {t} <- {x}, %x[0, 0][1 x 64, 1 x 8]{m} {{imm = 1.5}}",
     "bn_backprop {t} <- {x}, {y}, %v, %c3{m} {{total_elements = 32.0}}",

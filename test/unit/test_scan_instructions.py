@@ -61,7 +61,7 @@ def test_cumulative_sum_from_an_initial_value() -> None:
     a, s = random((16, 40)), random((16, 1), 2)
     result, last = both(
         "penguin.tensor_scalar_cache_cumulative mult add %t <- %x0, "
-        "accumulator = %r, scalar0 = %x1, initial = %x1",
+        "accumulator = %r, scalar0 = %x1, initial = %x1 {command = LoadAccumulate}",
         "16x40xf32",
         "16x1xf32",
         arrays=[a, s],
@@ -101,7 +101,8 @@ def test_scalar_tensor_tensor_in_place() -> None:
 def test_tensor_scalar_reduce_sees_fp32() -> None:
     a = random((16, 40))
     result, row = both(
-        "penguin.tensor_scalar_cache_reduce mult max %t, %r <- %x0 {imm0 = -3.0}",
+        "penguin.tensor_scalar_cache_reduce mult max %t <- %x0, reduce_res = %r "
+        "{imm0 = -3.0}",
         "16x40xf32",
         arrays=[a],
         row="16x1xf32",
@@ -113,7 +114,7 @@ def test_tensor_scalar_reduce_sees_fp32() -> None:
 def test_activation_sums_its_rows() -> None:
     a, bias = random((16, 4, 10)), random((16, 1), 3).astype(BF16)
     result, row = both(
-        "penguin.activation_accumulation Square %t, %r <- %x0, bias = %x1 "
+        "penguin.activation_accumulation Square %t <- %x0, reduce_res = %r, bias = %x1 "
         "{scale_imm = 0.5}",
         "16x4x10xf32",
         "16x1xbf16",
@@ -129,7 +130,7 @@ def test_box_mask_shortens_rows() -> None:
     a = random((16, 40))
     result, row = both(
         "penguin.memset %t {value = 7.0}\npenguin.memset %r {value = 7.0}\n"
-        "penguin.activation_accumulation Copy %t, %r <- %x0 "
+        "penguin.activation_accumulation Copy %t <- %x0, reduce_res = %r "
         "where 11 - l0 >= 0 and 29 - l1 >= 0",
         "16x40xf32",
         arrays=[a],

@@ -61,8 +61,8 @@ def test_range_select_with_its_maximum() -> None:
     high = low + F32(9)
     body = """
     %r = penguin.alloc : <16x1xf32, sbuf>
-    penguin.range_select_reduce is_ge is_lt %t[0, 0][1 x 16, 1 x 40], %r <-
-      %x0, %x1, %x2 {range_start = 4}
+    penguin.range_select_reduce is_ge is_lt %t[0, 0][1 x 16, 1 x 40] <- %x0, %x1, %x2,
+        reduce_res = %r {range_start = 4}
     penguin.tensor_copy %t[0, 40][1 x 16, 1 x 1] <- %r
     """
     text = compute(body, "16x40xbf16", "16x1xf32", "16x1xf32", out="16x41xf32")
@@ -93,8 +93,8 @@ def test_select_reduce() -> None:
     bits = np.random.default_rng(0).integers(0, 2, (16, 40)).astype(np.uint8)
     body = """
     %r = penguin.alloc : <16x1xf32, sbuf>
-    penguin.select_reduce %t[0, 0][1 x 16, 1 x 40], %r <-
-      %x0, %x1, on_false = %x2 {reverse}
+    penguin.select_reduce %t[0, 0][1 x 16, 1 x 40] <- %x0, %x1,
+        reduce_res = %r, on_false = %x2 {reverse}
     penguin.tensor_copy %t[0, 40][1 x 16, 1 x 1] <- %r
     """
     text = compute(body, "16x40xu8", "16x40xf32", "16x1xf32", out="16x41xf32")

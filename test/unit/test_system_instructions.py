@@ -173,9 +173,6 @@ REFUSALS = {
     "{op = add, replica_groups = [[0, 1]]}": "needs other ranks",
     "bir.collective_compute @I0 SendRecv %x <- %y "
     "{recv_from_rank = [0], send_to_rank = [0]}": "needs other ranks",
-    "bir.read_activation_accumulator @I0 %v": "reads an engine's accumulator",
-    "bir.activation_read_accumulator @I0 %v": "reads an engine's accumulator",
-    "bir.dve_read_accumulator @I0 %v": "reads an engine's accumulator",
     "bir.generic_relu @I0 %u <- %t": "has no documented meaning",
     "bir.tonga_reduce_macro_symbolic @I0 add %v <- %t {reduce_axes = [1]}": "is a mac",
     'bir.nki_kernel @I0 (%x) <- (%a) {func = "f"}': "is code the machine does not",

@@ -17,8 +17,9 @@ from xdsl_neuron.dialects.dma import BlockOp
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import control as loops
 from xdsl_neuron.dialects.neuron import Contents, TensorType
-from xdsl_neuron.isa import Space, TensorKind
+from xdsl_neuron.isa import Engine, Space, TensorKind
 from xdsl_neuron.machine import (
+    accumulators,
     collective,
     control,
     descriptors,
@@ -41,6 +42,7 @@ from xdsl_neuron.machine import (
     transfer,
     transposes,
 )
+from xdsl_neuron.machine.accumulators import accumulator_slot, read_accumulators
 from xdsl_neuron.machine.build import Build, Slot
 from xdsl_neuron.machine.constants import constant_buffer
 from xdsl_neuron.machine.errors import MachineError
@@ -75,6 +77,7 @@ _HANDLERS: Final[dict[type, Handler]] = {
     **search.HANDLERS,
     **pool.HANDLERS,
     **scan.HANDLERS,
+    **accumulators.HANDLERS,
 }
 
 
@@ -151,7 +154,8 @@ class Analysis:
         self.executions = 0
         self._iterations = 0
         self.inputs = [self._add_input(*each) for each in self.signature.inputs]
-        self.nodes = self._block(function.body.block, 1)
+        accumulators = [self._accumulator(e) for e in read_accumulators(function)]
+        self.nodes = [*accumulators, *self._block(function.body.block, 1)]
         self.outputs = [self._scope.slots[v] for _, v in self.signature.outputs]
 
     @property
@@ -163,6 +167,16 @@ class Analysis:
     def depth(self) -> int:
         """How many loop indices and registers there are."""
         return len(self._scope.ranges)
+
+    def _accumulator(self, engine: Engine) -> Node:
+        """The accumulators of an engine, undefined when the function begins."""
+        slot = self._scope.accumulators[engine] = len(self.slots)
+        self.slots.append(accumulator_slot(engine))
+
+        def emit(build: Build) -> None:
+            build.allocate(slot)
+
+        return Node(emit, ())
 
     def _add_input(self, port: Any, value: SSAValue) -> int:
         slot = self._add_slot(value, port.name, self.function, None)

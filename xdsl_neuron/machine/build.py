@@ -109,6 +109,11 @@ class Build:
         if self._flush_at and len(steps) >= self._flush_at:
             self.flush()
 
+    @property
+    def undefined(self) -> float:
+        """What an fp32 number that nothing has defined reads as."""
+        return float("nan") if self._poison else 0.0
+
     def flush(self) -> None:
         """Execute what has been built and forget it."""
         run_steps(self.steps)

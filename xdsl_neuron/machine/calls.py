@@ -1,4 +1,4 @@
-"""Instructions that are one call of a kernel on whole operands, and fused row folds."""
+"""Instructions that are one call of a kernel on whole operands."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
@@ -9,7 +9,7 @@ from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import ImmediateAttr
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.machine.build import Array, Build
-from xdsl_neuron.machine.elementwise import Column, Elementwise, Tensor
+from xdsl_neuron.machine.elementwise import Column, Tensor
 from xdsl_neuron.machine.lanes import FULL
 from xdsl_neuron.machine.nests import Nums, Strides
 from xdsl_neuron.machine.site import Scope, Site
@@ -123,47 +123,3 @@ class Call(Site):
             touch(side, offset, nums, side.strides)
             views[position] = build.view(side.slot, side.numpy, offset, shape, strides)
         build.emit(self._kernel, *views)
-
-
-class RowFold(Elementwise):
-    """
-    `kernel(out, row, *arguments)`: elementwise, and one fp32 number per partition.
-
-    `row` names the operand of the numbers.
-    """
-
-    def __init__(
-        self,
-        scope: Scope,
-        instruction: Instruction,
-        kernel: Kernel,
-        arguments: Sequence[object],
-        row: str = "reduce_res",
-    ) -> None:
-        def row_last(out: Array, *rest: Any) -> None:
-            kernel(out, rest[-1], *rest[:-1])
-
-        super().__init__(scope, instruction, lambda _: row_last, arguments)
-        self._fixed = None
-        self._row = row
-        self._box = FULL
-
-    def emit(self, build: Build) -> None:
-        box = self.box(build)
-        if box is None:
-            return
-        if box is not FULL and box.residual:
-            raise self.refuse("the mask is no box, which an instruction on rows needs")
-        self._box = box
-        super().emit(build)
-
-    def store(
-        self, build: Build, out: Array, arguments: Sequence[Any], mask: Any
-    ) -> None:
-        side = self.sides[self._row]
-        offset, nums, shape, strides = column_place(
-            build, self, self._row, self._box, out.ndim
-        )
-        build.writes(side, offset, nums, side.strides)
-        row = build.view(side.slot, side.numpy, offset, shape, strides)
-        build.emit(self.kernel, out, *arguments, row)

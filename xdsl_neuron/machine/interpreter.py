@@ -29,9 +29,11 @@ from xdsl_neuron.dialects import structure
 from xdsl_neuron.dialects.bir import Bir
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import control
+from xdsl_neuron.dialects.instructions.accumulators import AccumulatorUser
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dialects.penguin import Penguin
-from xdsl_neuron.isa import Space
+from xdsl_neuron.isa import Engine, Space
+from xdsl_neuron.machine.accumulators import accumulator_slot
 from xdsl_neuron.machine.analysis import compile_instruction
 from xdsl_neuron.machine.build import Array, Build, Slot
 from xdsl_neuron.machine.constants import constant_buffer
@@ -63,6 +65,7 @@ class _Prepared:
     slots: list[Slot]
     tensors: list[SSAValue]
     indices: list[SSAValue]
+    accumulators: dict[Engine, int]
 
 
 class NeuronFunctions(InterpreterFunctions):
@@ -71,6 +74,7 @@ class NeuronFunctions(InterpreterFunctions):
     def __init__(self, options: MachineOptions | None = None) -> None:
         self._machine = Machine(options)
         self._prepared: dict[Operation, _Prepared] = {}
+        self._accumulators: dict[Engine, Storage] = {}
 
     @classmethod
     def _impls(cls) -> Iterable[tuple[type[Operation], Any]]:
@@ -175,6 +179,11 @@ class NeuronFunctions(InterpreterFunctions):
         given = dict(zip(op.operands, args, strict=True))
         for slot, value in enumerate(prepared.tensors):
             build.storages[slot] = _state(given[value])
+        for engine, slot in prepared.accumulators.items():
+            if engine not in self._accumulators:
+                build.allocate(slot)
+                self._accumulators[engine] = build.storages[slot]
+            build.storages[slot] = self._accumulators[engine]
         for position, value in enumerate(prepared.indices):
             index = given[value]
             build.values[position] = (
@@ -225,8 +234,13 @@ def _prepare(op: Instruction) -> _Prepared:
     indices = list(dict.fromkeys(op.loop_indices()))
     for value in indices:
         scope.add_register(value)
+    slots = [_slot(value) for value in tensors]
+    if isinstance(op, AccumulatorUser):
+        engine = op.accumulator_engine
+        scope.accumulators[engine] = len(slots)
+        slots.append(accumulator_slot(engine))
     emit = compile_instruction(scope, op)
-    return _Prepared(emit, [_slot(value) for value in tensors], tensors, indices)
+    return _Prepared(emit, slots, tensors, indices, scope.accumulators)
 
 
 def _slot(value: SSAValue, init: float | None = None) -> Slot:

@@ -3,15 +3,14 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-import numpy as np
-
 from xdsl_neuron.dialects.instructions import scan as isa
-from xdsl_neuron.machine.build import Array
-from xdsl_neuron.machine.calls import Call, RowFold, scalar, types_of
-from xdsl_neuron.machine.elementwise import Column, Elementwise, Tensor
+from xdsl_neuron.machine.accumulators import RowFold, Scan
+from xdsl_neuron.machine.calls import Call, scalar, types_of
+from xdsl_neuron.machine.elementwise import Elementwise, Tensor
 from xdsl_neuron.machine.site import Emitter, Scope
 from xdsl_neuron.numerics import activation, alu, reduction
 from xdsl_neuron.numerics import scan as numerics
+from xdsl_neuron.numerics.accumulators import identity
 
 
 def _tensor_tensor_scan(scope: Scope, op: isa.TensorTensorScan) -> Emitter:
@@ -36,19 +35,9 @@ def _cumulative(scope: Scope, op: isa.TensorScalarCumulative) -> Emitter:
         types["dst"], types["src"], op.op0.data, operation, op.reverse0 is not None
     )
 
-    def kernel(out: Array, last: Array | None, x: Array, s0: Any, initial: Any) -> None:
-        state = np.empty((x.shape[0], 1), np.float32)
-        state[...] = (
-            initial.reshape(-1, 1) if isinstance(initial, np.ndarray) else (initial)
-        )
-        scan(out, state, x, s0)
-        if last is not None:
-            last[...] = state.reshape(last.shape)
-
-    initial = scalar(op, "initial", op.initial_imm, numerics.identity(operation))
-    last = Column("accumulator") if "accumulator" in types else None
-    ins = (Tensor("src"), scalar(op, "scalar0", op.imm0), initial)
-    return Call(scope, op, kernel, (Tensor("dst"), last), ins).emit
+    initial = scalar(op, "initial", op.initial_imm, identity(operation))
+    arguments = (Tensor("src"), scalar(op, "scalar0", op.imm0))
+    return Scan(scope, op, scan, arguments, initial).emit
 
 
 def _scalar_tensor_tensor(scope: Scope, op: isa.ScalarTensorTensor) -> Emitter:
@@ -79,7 +68,8 @@ def _tensor_scalar_reduce(scope: Scope, op: isa.TensorScalarReduce) -> Emitter:
         op.reduce_op.data,
     )
     arguments = (Tensor("src"), scalar(op, "scalar0", op.imm0))
-    return RowFold(scope, op, kernel, arguments).emit
+    negate = op.negate is not None
+    return RowFold(scope, op, kernel, arguments, op.reduce_op.data, negate).emit
 
 
 def _activation_reduce(scope: Scope, op: isa.ActivationReduce) -> Emitter:
@@ -91,7 +81,7 @@ def _activation_reduce(scope: Scope, op: isa.ActivationReduce) -> Emitter:
         scalar(op, "bias", op.bias_imm),
         0.0 if op.alpha is None else float(op.alpha.value),
     )
-    return RowFold(scope, op, kernel, arguments).emit
+    return RowFold(scope, op, kernel, arguments, op.reduce_op.data).emit
 
 
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.instructions import selection as isa
 from xdsl_neuron.isa import AluOp
+from xdsl_neuron.machine.accumulators import RowFold, forgetting
 from xdsl_neuron.machine.build import Array, Build
-from xdsl_neuron.machine.calls import RowFold, scalar, types_of
+from xdsl_neuron.machine.calls import scalar, types_of
 from xdsl_neuron.machine.elementwise import Column, Elementwise, Tensor
 from xdsl_neuron.machine.lanes import FULL, lane_values
 from xdsl_neuron.machine.site import Emitter, Scope
@@ -84,7 +85,8 @@ def _range_select(scope: Scope, op: isa.RangeSelect) -> Emitter:
     kernel = numerics.range_select(
         types["dst"], types["src"], op.compare0.data, op.compare1.data
     )
-    return Elementwise(scope, op, lambda _: kernel, _range_arguments(op)).emit
+    emit = Elementwise(scope, op, lambda _: kernel, _range_arguments(op)).emit
+    return forgetting(scope, op, emit)
 
 
 def _range_select_reduce(scope: Scope, op: isa.RangeSelectReduce) -> Emitter:
@@ -96,7 +98,8 @@ def _range_select_reduce(scope: Scope, op: isa.RangeSelectReduce) -> Emitter:
         op.compare1.data,
         op.reduce_op.data,
     )
-    return RowFold(scope, op, kernel, _range_arguments(op)).emit
+    arguments = _range_arguments(op)
+    return RowFold(scope, op, kernel, arguments, op.reduce_op.data).emit
 
 
 def _select_reduce(scope: Scope, op: isa.SelectReduce) -> Emitter:
@@ -106,7 +109,7 @@ def _select_reduce(scope: Scope, op: isa.SelectReduce) -> Emitter:
     )
     on_false = scalar(op, "on_false", op.on_false_imm)
     arguments = (Tensor("predicate"), Tensor("on_true"), on_false)
-    return RowFold(scope, op, kernel, arguments).emit
+    return RowFold(scope, op, kernel, arguments, op.reduce_op.data).emit
 
 
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {

@@ -7,11 +7,17 @@ depths. `Site` is the base of the instructions; each kind has a file of its own.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instructions.accumulators import AccumulatorUser
+from xdsl_neuron.dialects.neuron import Access, TensorType
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.machine.build import Build
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.lanes import FULL, Lanes
@@ -21,6 +27,9 @@ from xdsl_neuron.machine.world import Rank
 from xdsl_neuron.mask import Box
 
 Emitter: TypeAlias = Callable[[Build], None]
+
+STATE: Final = "accumulators"
+"""The side that is an engine's accumulators; no operand is called so."""
 
 
 class Scope:
@@ -36,6 +45,8 @@ class Scope:
         """Which of several ranks this is, None where the machine is all there is."""
         self.read_only: dict[int, str] = {}
         """Slots that must not be written, with what to call them."""
+        self.accumulators: dict[Engine, int] = {}
+        """Slots of the accumulators of the engines whose accumulators are read."""
 
     def add_loop(self, index: SSAValue, low: int, high: int) -> int:
         """The depth of a new loop index in `low .. high`."""
@@ -78,6 +89,8 @@ class Site(ABC):
         self.sides = {
             name: self.make_side(scope, operand) for name, operand in self.data.items()
         }
+        if isinstance(instruction, AccumulatorUser):
+            self._add_state(scope, instruction)
         self.mask = (
             Lanes(instruction, self.data, self.depths) if instruction.masks() else None
         )
@@ -97,6 +110,17 @@ class Site(ABC):
                 self.op, f"operand '{operand.name}' is not a tensor of this function"
             )
         return Side(operand, slot, self.depths, scope.ranges)
+
+    def _add_state(self, scope: Scope, user: AccumulatorUser) -> None:
+        """The side of the accumulators of `dst`'s partitions, where something reads."""
+        slot = scope.accumulators.get(user.accumulator_engine)
+        if slot is None:
+            return
+        dst = self.data["dst"]
+        access = Access(Affine(0), (dst.access.pairs[0], (1, 1)), dst.access.partition)
+        kind = TensorType.of((Arch.sbuf_partitions, 1), DType.FLOAT32, Space.SBUF)
+        operand = Operand(STATE, dst.value, kind, access)
+        self.sides[STATE] = Side(operand, slot, self.depths, scope.ranges)
 
     @abstractmethod
     def emit(self, build: Build) -> None:

@@ -27,10 +27,6 @@ _ADDRESS = (
     "works on memory addresses, which the machine has none of; use "
     "bir.generic_indirect_load or bir.generic_indirect_save"
 )
-_ACCUMULATOR = (
-    "reads an engine's accumulator, which the machine keeps within an instruction; use "
-    "the form with a second output"
-)
 _OPAQUE = "is code the machine does not look into"
 _STEP = "is the rank of a step inside a collective, which the machine does at once"
 
@@ -43,9 +39,6 @@ REFUSED: Final[dict[type[Operation], str]] = {
     movement.IndirectSaveOp: _ADDRESS,
     movement.GPSIMDSB2SBOp: "copies between cores; the machine is one core",
     collective.ProcessingRankId: _STEP,
-    engines.ReadActivationAccumulatorOp: _ACCUMULATOR,
-    engines.ActivationReadAccumulatorOp: _ACCUMULATOR,
-    engines.DveReadAccumulatorOp: _ACCUMULATOR,
     engines.GenericReluOp: "has no documented meaning; use bir.activation Relu",
     engines.TongaReduceMacroSymbolicOp: "is a macro of the first generation",
     kernel.OpaqueInstruction: _OPAQUE,

@@ -2,41 +2,45 @@
 
 from typing import Any, Final
 
+from xdsl_neuron.dialects.instructions.accumulators import REDUCE_COMMANDS
 from xdsl_neuron.isa import AluOp
-from xdsl_neuron.nki.arguments import as_number, as_view
+from xdsl_neuron.nki.arguments import as_number, as_operand, as_view
 from xdsl_neuron.nki.enums import as_reduce_cmd, reduce_cmd
 from xdsl_neuron.nki.ops import as_alu
 from xdsl_neuron.numerics.selection import FP32_MIN
-from xdsl_neuron.tracer.errors import NKINotImplementedError, NKIValueError
+from xdsl_neuron.tracer.accumulators import Fold
+from xdsl_neuron.tracer.errors import NKIValueError
 from xdsl_neuron.tracer.index import is_integer
-from xdsl_neuron.tracer.views import View
 
 _HALF_STEP: Final = 1e31
 """Numbers nearer than this are the same fp32."""
 
 
-def reduced(api: str, command: Any, result: Any) -> View | None:
-    """
-    Where a row's fold goes, None where nobody reads it.
+def as_fold(
+    command: Any, result: Any = None, initial: Any = None, negate: Any = False
+) -> Fold:
+    """`reduce_cmd`, `reduce_res`, `reduce_init` and `reduce_res_negate` of a call."""
+    return Fold(
+        REDUCE_COMMANDS[as_reduce_cmd(command).name],
+        None if result is None else as_view(result, "reduce_res"),
+        None if initial is None else as_operand(initial, "reduce_init"),
+        bool(negate),
+    )
 
-    The accumulators of an engine are no tensors here: a fold starts and ends in one
-    instruction.
+
+def as_cumulative(imm1: Any, command: Any) -> Fold:
+    """
+    What a tensor_scalar_cumulative starts with: imm1 with load_reduce.
+
+    A call that continues a chain may give the imm1 of the chain's first call again, as
+    the public documentation's example does; the accumulators go on from what they hold.
     """
     asked = as_reduce_cmd(command)
-    if asked not in (reduce_cmd.idle, reduce_cmd.reset_reduce):
-        raise NKINotImplementedError(
-            f"{api} with reduce_cmd.{asked.name} is not supported: what accumulators "
-            "hold between instructions is not modelled; use reset_reduce and add the "
-            "results"
+    if asked is reduce_cmd.reset_reduce and imm1 is not None:
+        raise NKIValueError(
+            "tensor_scalar_cumulative takes imm1 only with reduce_cmd.load_reduce"
         )
-    if result is None:
-        return None
-    if asked is reduce_cmd.idle:
-        raise NKINotImplementedError(
-            f"{api} with reduce_res and reduce_cmd.idle is not supported: it would "
-            "tell what earlier instructions left; use reduce_cmd.reset_reduce"
-        )
-    return as_view(result, "reduce_res")
+    return as_fold(asked, initial=None if asked is reduce_cmd.reduce else imm1)
 
 
 def as_reduce_op(value: Any, api: str, default: AluOp) -> AluOp:

@@ -17,6 +17,7 @@ from .bits import blend
 from .casts import copy, to_float32
 from .erf import erf
 from .kernel import Array, Kernel, Scalar
+from .reduction import partition_rows, row_fold
 from .rules import Rule
 
 # f(x, alpha, out) -> result, on fp32 arrays; `out` may be `x`, or None for a new one.
@@ -382,6 +383,32 @@ def activate2(
         for stage, scalar in zip(stages, (s0, s1), strict=False):
             value = stage(value, scalar)
         finish(out, value, alpha)
+
+    return kernel
+
+
+@cache
+def activate2_reduce(
+    func: ActivationFunction,
+    dst: DType,
+    src: DType,
+    reduce_op: AluOp,
+    op0: AluOp | None = None,
+    reverse0: bool = False,
+    op1: AluOp | None = None,
+    reverse1: bool = False,
+) -> Kernel:
+    """Kernel(out, row, x, s0, s1, alpha=0.0): activate2, and its fp32 row folds."""
+    inner = activate2(func, _F32, src, op0, reverse0, op1, reverse1)
+    fold, store = row_fold(reduce_op), copy(dst, _F32)
+
+    def kernel(
+        out: Array, row: Array, x: Array, s0: Scalar, s1: Scalar, alpha: Scalar = 0.0
+    ) -> None:
+        result = np.empty(x.shape, np.float32)
+        inner(result, x, s0, s1, alpha)
+        row[...] = partition_rows(fold, result).reshape(row.shape)
+        store(out, result)
 
     return kernel
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..dtypes import DType
 from ..isa import AluOp
+from .accumulators import identity
 from .alu import float_function
 from .casts import copy, to_float32
 from .kernel import Array, Kernel, Scalar
@@ -18,33 +19,13 @@ Scan: TypeAlias = Callable[[Array, Array], Array]
 
 _F32: Final = DType.FLOAT32
 
-# Running operations that NumPy accumulates in the same order, and their identities
-# (penguin.md 7).
+# Running operations that NumPy accumulates in the same order.
 _ACCUMULATES: Final[dict[AluOp, Callable[..., Any]]] = {
     AluOp.ADD: np.add.accumulate,
     AluOp.MULT: np.multiply.accumulate,
     AluOp.MAX: np.maximum.accumulate,
     AluOp.MIN: np.minimum.accumulate,
 }
-_IDENTITIES: Final[dict[AluOp, float]] = {
-    AluOp.ADD: 0.0,
-    AluOp.SUBTRACT: 0.0,
-    AluOp.MULT: 1.0,
-    AluOp.MAX: float("-inf"),
-    AluOp.MIN: float("inf"),
-}
-
-
-def identity(op: AluOp) -> float:
-    """
-    What an accumulator holds after a reset for reduction by `op`.
-
-    Raises `ValueError` for an operation that does not accumulate.
-    """
-    value = _IDENTITIES.get(op)
-    if value is None:
-        raise ValueError(f"'{op}' does not accumulate")
-    return value
 
 
 def _steps(x: Array) -> Array:

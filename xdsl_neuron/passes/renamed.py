@@ -29,6 +29,7 @@ RENAMED: Final[dict[type[ComputeInstruction], type[Instruction]]] = {
     penguin.ExponentialOp: bir.ExponentialOp,
     penguin.ExponentialReduceOp: bir.ExponentialReduceOp,
     penguin.Activate2Op: bir.Activate2Op,
+    penguin.Activate2ReduceOp: bir.Activate2ReduceOp,
     penguin.NonzeroWithCountOp: bir.NonzeroWithCountOp,
     penguin.GetSequenceBoundsOp: bir.GetSequenceBoundsOp,
     penguin.RngOp: bir.RngOp,

@@ -1,14 +1,19 @@
 """Builders of instructions that fold each row beside their elementwise result."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute
 
 from xdsl_neuron.dialects import penguin
-from xdsl_neuron.dialects.neuron import ActivationFunctionAttr, AluOpAttr
+from xdsl_neuron.dialects.neuron import (
+    AccumulateCommandAttr,
+    ActivationFunctionAttr,
+    AluOpAttr,
+)
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import ActivationFunction, AluOp
+from xdsl_neuron.isa import AccumulateCommand, ActivationFunction, AluOp
 from xdsl_neuron.tracer.index import Mask
 from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.tiles import Number, TileBuilders, immediate
@@ -33,8 +38,35 @@ def set_flags(properties: dict[str, Attribute], **flags: bool) -> None:
             properties[key] = UnitAttr()
 
 
+@dataclass(frozen=True)
+class Fold:
+    """
+    What becomes of an instruction's rows: a command to the engine's accumulators.
+
+    `result` receives the accumulators, None where nobody asks for them; `initial` is
+    what LoadAccumulate loads. `negate` changes the signs of what `result` receives.
+    """
+
+    command: AccumulateCommand = AccumulateCommand.ZERO_ACCUMULATE
+    result: View | None = None
+    initial: View | Number | None = None
+    negate: bool = False
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether the instruction has nothing to do with the accumulators."""
+        return self.command is AccumulateCommand.IDLE and self.result is None
+
+    def place(self, properties: dict[str, Attribute]) -> View | None:
+        """Sets the command's fields; the tile that is loaded, if it is one."""
+        if self.command is not AccumulateCommand.ZERO_ACCUMULATE:
+            properties["command"] = AccumulateCommandAttr(self.command)
+        set_flags(properties, negate=self.negate)
+        return scalar_operand(properties, "initial_imm", self.initial)
+
+
 class AccumulatorBuilders(TileBuilders):
-    """Without `dst` each makes its result tile; `reduce_res` is the caller's."""
+    """Without `dst` each makes its result tile."""
 
     def scalar_tensor_tensor(
         self,
@@ -110,19 +142,19 @@ class AccumulatorBuilders(TileBuilders):
         op0: AluOp,
         op1: AluOp,
         operand0: View | Number,
-        initial: View | Number | None,
+        fold: Fold,
         dst: View,
         mask: Mask | None = None,
         deps: Sequence[Dep] = (),
         name: str | None = None,
     ) -> View:
-        """`r = (src[i] op0 operand0) op1 r`, from `initial` or op1's identity."""
+        """`r = (src[i] op0 operand0) op1 r`; the command says what r starts as."""
         properties: dict[str, Attribute] = {
             "op0": AluOpAttr(op0),
             "op1": AluOpAttr(op1),
         }
         scalar = scalar_operand(properties, "imm0", operand0)
-        first = scalar_operand(properties, "initial_imm", initial)
+        first = fold.place(properties)
         self.emit(
             penguin.TensorScalarCacheCumulativeOp,
             [dst, None, src, scalar, first],
@@ -139,7 +171,7 @@ class AccumulatorBuilders(TileBuilders):
         op0: AluOp,
         operand0: View | Number,
         reduce_op: AluOp,
-        reduce_res: View,
+        fold: Fold,
         reverse0: bool = False,
         mask: Mask | None = None,
         dtype: DType | None = None,
@@ -147,7 +179,7 @@ class AccumulatorBuilders(TileBuilders):
         name: str | None = None,
         dst: View | None = None,
     ) -> View:
-        """`data op0 operand0`, and its fold over each row in `reduce_res`."""
+        """`data op0 operand0`, its rows folded by `reduce_op`."""
         if dst is None:
             dst = self.new_tile(data.shape, dtype or data.element_type)
         properties: dict[str, Attribute] = {
@@ -156,9 +188,10 @@ class AccumulatorBuilders(TileBuilders):
         }
         scalar = scalar_operand(properties, "imm0", operand0)
         set_flags(properties, reverse0=reverse0)
+        first = fold.place(properties)
         self.emit(
             penguin.TensorScalarCacheReduceOp,
-            [dst, reduce_res, data, scalar],
+            [dst, fold.result, data, scalar, first],
             properties,
             mask=mask,
             name=name,
@@ -171,7 +204,7 @@ class AccumulatorBuilders(TileBuilders):
         op: ActivationFunction,
         data: View,
         reduce_op: AluOp,
-        reduce_res: View,
+        fold: Fold,
         bias: View | Number | None = None,
         scale: View | Number = 1.0,
         mask: Mask | None = None,
@@ -180,7 +213,7 @@ class AccumulatorBuilders(TileBuilders):
         name: str | None = None,
         dst: View | None = None,
     ) -> View:
-        """`op(data * scale + bias)`, and the sum of each row in `reduce_res`."""
+        """`op(data * scale + bias)`, its rows added up."""
         if dst is None:
             dst = self.new_tile(data.shape, dtype or data.element_type)
         properties: dict[str, Attribute] = {
@@ -191,9 +224,10 @@ class AccumulatorBuilders(TileBuilders):
         factor = scalar_operand(
             properties, "scale_imm", None if scale == 1.0 else scale
         )
+        fold.place(properties)
         self.emit(
             penguin.ActivationAccumulationOp,
-            [dst, reduce_res, data, column, factor],
+            [dst, fold.result, data, column, factor],
             properties,
             mask=mask,
             name=name,
@@ -208,7 +242,7 @@ class AccumulatorBuilders(TileBuilders):
         on_true: View,
         on_false: View | Number,
         reduce_op: AluOp,
-        reduce_res: View | None,
+        fold: Fold,
         reverse: bool = False,
         mask: Mask | None = None,
         deps: Sequence[Dep] = (),
@@ -217,16 +251,15 @@ class AccumulatorBuilders(TileBuilders):
         """
         `on_true` where `predicate` is not 0 (is 0 with `reverse`), else `on_false`.
 
-        The largest of each row goes to `reduce_res`, or to a tile nobody reads.
+        The largest of each row is folded.
         """
-        if reduce_res is None:
-            reduce_res = self.new_tile((dst.shape[0], 1), DType.FLOAT32)
         properties: dict[str, Attribute] = {"reduce_op": AluOpAttr(reduce_op)}
         other = scalar_operand(properties, "on_false_imm", on_false)
         set_flags(properties, reverse=reverse)
+        fold.place(properties)
         self.emit(
             penguin.SelectReduceOp,
-            [dst, reduce_res, predicate, on_true, other],
+            [dst, fold.result, predicate, on_true, other],
             properties,
             mask=mask,
             name=name,
@@ -239,18 +272,19 @@ class AccumulatorBuilders(TileBuilders):
         dst: View,
         src: View,
         max_value: View | Number,
-        reduce_res: View | None,
+        fold: Fold,
         name: str | None = None,
     ) -> View:
-        """`exp(src - max_value)`, and the sum of each row in `reduce_res` if given."""
+        """`exp(src - max_value)`, its rows added up unless `fold` is absent."""
         properties: dict[str, Attribute] = {}
         top = scalar_operand(properties, "max_value_imm", max_value)
-        if reduce_res is None:
+        if fold.is_absent:
             self.emit(penguin.ExponentialOp, [dst, src, top], properties, name=name)
         else:
+            first = fold.place(properties)
             self.emit(
                 penguin.ExponentialReduceOp,
-                [dst, reduce_res, src, top],
+                [dst, fold.result, src, top, first],
                 properties,
                 name=name,
             )
@@ -263,9 +297,15 @@ class AccumulatorBuilders(TileBuilders):
         data: View,
         stages: Sequence[tuple[AluOp | None, View | Number | None, bool]],
         alpha: float,
+        reduce_op: AluOp,
+        fold: Fold,
         name: str | None = None,
     ) -> View:
-        """`op((data op0 imm0) op1 imm1)`; a stage is (operation, scalar, reversed)."""
+        """
+        `op((data op0 imm0) op1 imm1)`, its rows folded unless `fold` is absent.
+
+        A stage is (operation, scalar, reversed).
+        """
         properties: dict[str, Attribute] = {"func": ActivationFunctionAttr(op)}
         scalars: list[View | None] = []
         for at, (alu, scalar, reverse) in enumerate(stages):
@@ -276,5 +316,15 @@ class AccumulatorBuilders(TileBuilders):
             set_flags(properties, **{f"reverse{at}": reverse})
         if alpha:
             properties["alpha"] = immediate(alpha)
-        self.emit(penguin.Activate2Op, [dst, data, *scalars], properties, name=name)
+        if fold.is_absent:
+            self.emit(penguin.Activate2Op, [dst, data, *scalars], properties, name=name)
+        else:
+            properties["reduce_op"] = AluOpAttr(reduce_op)
+            fold.place(properties)
+            self.emit(
+                penguin.Activate2ReduceOp,
+                [dst, fold.result, data, *scalars],
+                properties,
+                name=name,
+            )
         return dst

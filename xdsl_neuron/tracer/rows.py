@@ -11,6 +11,7 @@ from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import AffineAttr, AluOpAttr
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, MatmulAccumulate
+from xdsl_neuron.tracer.accumulators import Fold
 from xdsl_neuron.tracer.errors import NKINotImplementedError
 from xdsl_neuron.tracer.index import Mask
 from xdsl_neuron.tracer.matrix import ACCUMULATE
@@ -212,7 +213,7 @@ class RowBuilders(TileBuilders):
         bounds: tuple[View, View],
         range_start: int,
         reduce_op: AluOp,
-        reduce_res: View | None,
+        fold: Fold,
         mask: Mask | None = None,
         dtype: DType | None = None,
         deps: Sequence[Dep] = (),
@@ -228,13 +229,14 @@ class RowBuilders(TileBuilders):
         }
         if range_start:
             properties["range_start"] = immediate(range_start)
-        outs = [dst] if reduce_res is None else [dst, reduce_res]
-        if reduce_res is not None:
+        kind: type[Instruction] = penguin.RangeSelectOp
+        outs: list[View | None] = [dst]
+        if not fold.is_absent:
+            kind, outs = penguin.RangeSelectReduceOp, [dst, fold.result]
             properties["reduce_op"] = AluOpAttr(reduce_op)
+            fold.place(properties)
         self.emit(
-            penguin.RangeSelectOp
-            if reduce_res is None
-            else penguin.RangeSelectReduceOp,
+            kind,
             [*outs, on_true, *bounds],
             properties,
             mask=partition_mask(mask, on_true, "range_select"),

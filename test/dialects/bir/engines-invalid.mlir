@@ -8,6 +8,10 @@ bir.func @f {
   bir.load_act_func_set @I0 {act_func_set_id = -1}
   // expected-error @below {{runs on engine DVE, expected one of Activation or Unassigned}}
   bir.load_act_func_set @I1 {engine = DVE}
+  // expected-error @below {{reads the accumulators of engine DVE, which no instruction in front of it has reset; start with reset_reduce or load_reduce}}
+  bir.dve_read_accumulator @U %v
+  bir.activation_accumulation @R0 Copy %t <- %t
+  bir.tensor_scalar_cache_reduce @R1 mult add %t <- %t {imm0 = 1.0}
   // expected-error @below {{an accumulator holds one value per partition}}
   bir.read_activation_accumulator @I2 %t
   // expected-error @below {{an accumulator holds one value per partition}}

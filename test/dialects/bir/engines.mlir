@@ -14,6 +14,10 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     %v = bir.location @v : <128x1xf32, sbuf>
     // CHECK: bir.load_act_func_set @I0 {act_func_set_id = 3, engine = Activation}
     bir.load_act_func_set @I0 {act_func_set_id = 3, engine = Activation}
+    // CHECK: bir.activation_accumulation @R0 Copy %u <- %t {command = Zero, engine = Activation}
+    bir.activation_accumulation @R0 Copy %u <- %t {command = Zero, engine = Activation}
+    // CHECK: bir.tensor_scalar_cache_reduce @R1 mult add %u <- %t {imm0 = 1.0, engine = DVE}
+    bir.tensor_scalar_cache_reduce @R1 mult add %u <- %t {imm0 = 1.0, engine = DVE}
     // CHECK: bir.read_activation_accumulator @I1 %v {engine = Activation}
     bir.read_activation_accumulator @I1 %v {engine = Activation}
     // CHECK: bir.activation_read_accumulator @I2 %v

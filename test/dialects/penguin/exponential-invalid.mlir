@@ -13,9 +13,9 @@ penguin.exponential %a <- %a, max_value = %h
 // expected-error @below {{tile shape mismatch}}
 penguin.exponential %a <- %t
 // expected-error @below {{'reduce_res' must hold one element for each of 128 partitions}}
-penguin.exponential_reduce %a, %t <- %a
+penguin.exponential_reduce %a <- %a, reduce_res = %t
 // expected-error @below {{mask 'l0 - l1 >= 0' does not bound one dimension by itself}}
-penguin.exponential_reduce %a, %v <- %a where l0 - l1 >= 0
+penguin.exponential_reduce %a <- %a, reduce_res = %v where l0 - l1 >= 0
 // expected-error @below {{op1 needs op0}}
 penguin.activate2 Exp %a <- %a {op1 = add, imm1 = 1.0}
 // expected-error @below {{op0 takes exactly one of scalar0 and imm0, and they need it}}

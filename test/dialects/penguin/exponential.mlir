@@ -14,10 +14,10 @@ builtin.module attributes {neuron.target = #neuron.target<trn3>} {
     penguin.exponential %a <- %b where l0 - l1 >= 0
     // CHECK-NEXT: penguin.exponential %a <- %b, max_value = %v
     penguin.exponential %a <- %b, max_value = %v
-    // CHECK-NEXT: penguin.exponential_reduce %a, %w <- %b, max_value = %v where 99 - l0 >= 0
-    penguin.exponential_reduce %a, %w <- %b, max_value = %v where 99 - l0 >= 0
-    // CHECK-NEXT: penguin.exponential_reduce %a, %w <- %b {max_value_imm = 2.0}
-    penguin.exponential_reduce %a, %w <- %b {max_value_imm = 2.0}
+    // CHECK-NEXT: penguin.exponential_reduce %a <- %b, reduce_res = %w, max_value = %v where 99 - l0 >= 0
+    penguin.exponential_reduce %a <- %b, reduce_res = %w, max_value = %v where 99 - l0 >= 0
+    // CHECK-NEXT: penguin.exponential_reduce %a <- %b, reduce_res = %w {max_value_imm = 2.0}
+    penguin.exponential_reduce %a <- %b, reduce_res = %w {max_value_imm = 2.0}
     // CHECK-NEXT: penguin.activate2 Gelu %a <- %b
     penguin.activate2 Gelu %a <- %b
     // CHECK-NEXT: penguin.activate2 Prelu %a <- %b, scalar0 = %v {op0 = subtract, reverse0, op1 = mult, imm1 = 2.0, alpha = 0.5}

@@ -58,19 +58,19 @@ penguin.scalar_tensor_tensor mult add %a <- %p, %p {imm0 = 1.0}
 // expected-error @below {{tile shape mismatch}}
 penguin.scalar_tensor_tensor mult add %a <- %a, %t {imm0 = 1.0}
 // expected-error @below {{divide is not supported in 'penguin.tensor_scalar_cache_reduce', expected one of add, subtract, mult, max, min}}
-penguin.tensor_scalar_cache_reduce mult divide %a, %v <- %a {imm0 = 1.0}
+penguin.tensor_scalar_cache_reduce mult divide %a <- %a, reduce_res = %v {imm0 = 1.0}
 // expected-error @below {{takes exactly one of scalar0 and imm0}}
-penguin.tensor_scalar_cache_reduce mult add %a, %v <- %a
+penguin.tensor_scalar_cache_reduce mult add %a <- %a, reduce_res = %v
 // expected-error @below {{Unsupported dtype 'bfloat16' of 'reduce_res' in 'penguin.tensor_scalar_cache_reduce', expected one of the following dtypes: float32}}
-penguin.tensor_scalar_cache_reduce mult add %a, %h <- %a {imm0 = 1.0}
+penguin.tensor_scalar_cache_reduce mult add %a <- %a, reduce_res = %h {imm0 = 1.0}
 // expected-error @below {{outputs 'dst' and 'reduce_res' overlap in `a`; write to two tiles}}
-penguin.tensor_scalar_cache_reduce mult add %a, %a[0, 511][1 x 128, 1 x 1] <- %a {imm0 = 1.0}
-penguin.tensor_scalar_cache_reduce mult add %a[0, 0][1 x 128, 1 x 511], %a[0, 511][1 x 128, 1 x 1] <- %p[0, 0][1 x 128, 1 x 511] {imm0 = 1.0}
+penguin.tensor_scalar_cache_reduce mult add %a <- %a, reduce_res = %a[0, 511][1 x 128, 1 x 1] {imm0 = 1.0}
+penguin.tensor_scalar_cache_reduce mult add %a[0, 0][1 x 128, 1 x 511] <- %p[0, 0][1 x 128, 1 x 511], reduce_res = %a[0, 511][1 x 128, 1 x 1] {imm0 = 1.0}
 // expected-error @below {{reduce_op max is not supported in 'penguin.activation_accumulation', expected add}}
-penguin.activation_accumulation Exp %a, %v <- %a {reduce_op = max}
+penguin.activation_accumulation Exp %a <- %a, reduce_res = %v {reduce_op = max}
 // expected-error @below {{'reduce_res' must hold one element for each of 128 partitions}}
-penguin.activation_accumulation Exp %a, %t <- %a
+penguin.activation_accumulation Exp %a <- %a, reduce_res = %t
 // expected-error @below {{'scale' param of 'penguin.activation_accumulation' must be a scalar or vector of type float32, got 'bfloat16'}}
-penguin.activation_accumulation Exp %a, %v <- %a, scale = %h
+penguin.activation_accumulation Exp %a <- %a, reduce_res = %v, scale = %h
 // expected-error @below {{alpha is used only by Prelu, got Exp}}
 penguin.activation Exp %a <- %a {alpha = 0.5}

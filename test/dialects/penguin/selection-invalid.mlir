@@ -30,21 +30,21 @@ penguin.range_select is_ge is_lt %a <- %a, %v, %v {range_start = 16777000}
 // expected-error @below {{tile shape mismatch}}
 penguin.range_select is_ge is_lt %a <- %t, %v, %v
 // expected-error @below {{min is not supported in 'penguin.range_select_reduce', expected one of max}}
-penguin.range_select_reduce is_ge is_lt %a, %v <- %a, %v, %v {reduce_op = min}
+penguin.range_select_reduce is_ge is_lt %a <- %a, %v, %v, reduce_res = %v {reduce_op = min}
 // expected-error @below {{`predicate` must be a boolean or integer tile, got float32}}
-penguin.select_reduce %a, %v <- %a, %a {on_false_imm = 0.0}
+penguin.select_reduce %a <- %a, %a, reduce_res = %v {on_false_imm = 0.0}
 // expected-error @below {{Unsupported dtype 'int32' of 'on_true' in 'penguin.select_reduce', which computes in float32}}
-penguin.select_reduce %a, %v <- %n, %n {on_false_imm = 0.0}
+penguin.select_reduce %a <- %n, %n, reduce_res = %v {on_false_imm = 0.0}
 // expected-error @below {{on_false's free dimension should be 1 (a vector), got [128, 512]}}
-penguin.select_reduce %a, %v <- %n, %a, on_false = %a
+penguin.select_reduce %a <- %n, %a, reduce_res = %v, on_false = %a
 // expected-error @below {{takes exactly one of on_false and on_false_imm}}
-penguin.select_reduce %a, %v <- %n, %a
+penguin.select_reduce %a <- %n, %a, reduce_res = %v
 // expected-error @below {{both inputs cannot be PSUM (on_true and predicate)}}
-penguin.select_reduce %a, %v <- %q, %p {on_false_imm = 0.0}
+penguin.select_reduce %a <- %q, %p, reduce_res = %v {on_false_imm = 0.0}
 // expected-error @below {{add is not supported in 'penguin.select_reduce', expected one of max}}
-penguin.select_reduce %a, %v <- %n, %a {on_false_imm = 0.0, reduce_op = add}
+penguin.select_reduce %a <- %n, %a, reduce_res = %v {on_false_imm = 0.0, reduce_op = add}
 // expected-error @below {{tile shape mismatch}}
-penguin.select_reduce %a, %v <- %n, %t {on_false_imm = 0.0}
+penguin.select_reduce %a <- %n, %t, reduce_res = %v {on_false_imm = 0.0}
 
 // -----
 

@@ -19,12 +19,12 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     }
     // CHECK: penguin.range_select is_ge is_lt %a <- %b, %v, %w {range_start = 512}
     penguin.range_select is_ge is_lt %a <- %b, %v, %w {range_start = 512}
-    // CHECK-NEXT: penguin.range_select_reduce is_gt is_le %a, %w <- %b, %v, %v where 99 - l0 >= 0
-    penguin.range_select_reduce is_gt is_le %a, %w <- %b, %v, %v where 99 - l0 >= 0
-    // CHECK-NEXT: penguin.select_reduce %a, %w <- %n, %b, on_false = %v {reverse}
-    penguin.select_reduce %a, %w <- %n, %b, on_false = %v {reverse}
-    // CHECK-NEXT: penguin.select_reduce %a, %w <- %n, %b {on_false_imm = -inf}
-    penguin.select_reduce %a, %w <- %n, %b {on_false_imm = -inf}
+    // CHECK-NEXT: penguin.range_select_reduce is_gt is_le %a <- %b, %v, %v, reduce_res = %w where 99 - l0 >= 0
+    penguin.range_select_reduce is_gt is_le %a <- %b, %v, %v, reduce_res = %w where 99 - l0 >= 0
+    // CHECK-NEXT: penguin.select_reduce %a <- %n, %b, reduce_res = %w, on_false = %v {reverse}
+    penguin.select_reduce %a <- %n, %b, reduce_res = %w, on_false = %v {reverse}
+    // CHECK-NEXT: penguin.select_reduce %a <- %n, %b, reduce_res = %w {on_false_imm = -inf}
+    penguin.select_reduce %a <- %n, %b, reduce_res = %w {on_false_imm = -inf}
     penguin.return
   }
 }

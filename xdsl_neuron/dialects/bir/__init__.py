@@ -53,6 +53,7 @@ from xdsl_neuron.dialects.bir.registers import (
 )
 from xdsl_neuron.dialects.bir.rows import (
     Activate2Op,
+    Activate2ReduceOp,
     ActivationAccumulationOp,
     BNBackpropOp,
     BNGradientsOp,
@@ -172,6 +173,7 @@ Bir = Dialect(
         ExponentialOp,
         ExponentialReduceOp,
         Activate2Op,
+        Activate2ReduceOp,
         NonzeroWithCountOp,
         GetSequenceBoundsOp,
         RngOp,
@@ -188,6 +190,7 @@ Bir = Dialect(
 
 __all__ = [
     "Activate2Op",
+    "Activate2ReduceOp",
     "ActivationAccumulationOp",
     "ActivationOp",
     "BNBackpropOp",

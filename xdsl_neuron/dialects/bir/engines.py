@@ -15,6 +15,7 @@ from xdsl_neuron.dialects.bir.base import BirInstruction, Row
 from xdsl_neuron.dialects.bir.sequencer import SequencerInstruction
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions import elementwise, system
+from xdsl_neuron.dialects.instructions.accumulators import AccumulatorUser
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.neuron import AluOpAttr, TensorType
 from xdsl_neuron.isa import Engine
@@ -48,12 +49,20 @@ class LoadActFuncSetOp(ComputeInstruction, BirInstruction):
             )
 
 
-class _ReadAccumulator(ComputeInstruction, BirInstruction):
-    """Writes an engine's accumulator: one value per partition."""
+class ReadAccumulator(AccumulatorUser, BirInstruction):
+    """Writes the accumulator of each partition of `dst`, cast to its type."""
 
     OUTS: ClassVar = ("dst",)
 
     dst = operand_def(TensorType)
+
+    @property
+    def reads_accumulator(self) -> bool:
+        return True
+
+    @property
+    def forgets_accumulator(self) -> bool:
+        return False
 
     @gate("one value per partition", "bir.md 1.15", "inferred")
     def one_value(self) -> None:
@@ -66,7 +75,7 @@ class _ReadAccumulator(ComputeInstruction, BirInstruction):
 
 
 @irdl_op_definition
-class ReadActivationAccumulatorOp(_ReadAccumulator):
+class ReadActivationAccumulatorOp(ReadAccumulator):
     """The scalar engine's accumulator."""
 
     name = "bir.read_activation_accumulator"
@@ -75,7 +84,7 @@ class ReadActivationAccumulatorOp(_ReadAccumulator):
 
 
 @irdl_op_definition
-class ActivationReadAccumulatorOp(_ReadAccumulator):
+class ActivationReadAccumulatorOp(ReadAccumulator):
     """The scalar engine's accumulator, as the NKI front end asks for it."""
 
     name = "bir.activation_read_accumulator"
@@ -84,8 +93,8 @@ class ActivationReadAccumulatorOp(_ReadAccumulator):
 
 
 @irdl_op_definition
-class DveReadAccumulatorOp(_ReadAccumulator):
-    """The vector engine's accumulator."""
+class DveReadAccumulatorOp(ReadAccumulator):
+    """The vector engine's accumulator; `negated` changes its sign."""
 
     name = "bir.dve_read_accumulator"
     ROW: ClassVar = Row(102, "DveReadAccumulator")

@@ -44,7 +44,7 @@ class ScalarTensorTensorOp(scan.ScalarTensorTensor, BirInstruction):
 
 @irdl_op_definition
 class TensorScalarCacheReduceOp(scan.TensorScalarReduce, BirInstruction):
-    """A TensorScalarPtr with `acc = ZeroAccumulate` and a second output."""
+    """A TensorScalarPtr with `acc` and, to read it, a second output."""
 
     name = "bir.tensor_scalar_cache_reduce"
     ROW: ClassVar = Row(29, "TensorScalarPtr")
@@ -52,7 +52,7 @@ class TensorScalarCacheReduceOp(scan.TensorScalarReduce, BirInstruction):
 
 @irdl_op_definition
 class ActivationAccumulationOp(scan.ActivationReduce, BirInstruction):
-    """An Activation with `acc = ZeroAccumulate` and a second output."""
+    """An Activation with `acc` and, to read it, a second output."""
 
     name = "bir.activation_accumulation"
     ROW: ClassVar = Row(4, "Activation")
@@ -191,6 +191,14 @@ class Activate2Op(exponential.Activate2, BirInstruction):
     """An Activation with `is_activate2`."""
 
     name = "bir.activate2"
+    ROW: ClassVar = Row(4, "Activation", 40)
+
+
+@irdl_op_definition
+class Activate2ReduceOp(exponential.Activate2Reduce, BirInstruction):
+    """An Activation with `is_activate2` and a command to the accumulator."""
+
+    name = "bir.activate2_reduce"
     ROW: ClassVar = Row(4, "Activation", 40)
 
 

@@ -13,10 +13,16 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instructions.accumulators import (
+    Accumulating,
+    AccumulatorUser,
+    Loading,
+)
 from xdsl_neuron.dialects.instructions.checks import (
     check_arithmetic,
     check_given_at_most_once,
     check_level,
+    check_op,
     check_row,
 )
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
@@ -29,9 +35,21 @@ from xdsl_neuron.dialects.neuron import (
 )
 from xdsl_neuron.isa import ActivationFunction, AluOp, Engine
 
+ACTIVATE2_REDUCE_OPS = (
+    AluOp.ADD,
+    AluOp.MAX,
+    AluOp.MIN,
+    AluOp.ABS_MAX,
+    AluOp.ABS_MIN,
+)
 
-class Exponential(ComputeInstruction):
-    """`dst = exp(src - max_value)` in fp32 on the vector engine."""
+
+class Exponential(AccumulatorUser):
+    """
+    `dst = exp(src - max_value)` in fp32 on the vector engine.
+
+    Its accumulators are undefined afterwards.
+    """
 
     OUTS: ClassVar[tuple[str, ...]] = ("dst",)
     INS: ClassVar = ("src", "max_value")
@@ -60,15 +78,18 @@ class Exponential(ComputeInstruction):
         self.check_elementwise("src")
 
 
-class ExponentialReduce(BoxMasked, Exponential):
-    """An exponential, and `reduce_res` the sum over its rows."""
+class ExponentialReduce(Loading, BoxMasked, Exponential):
+    """An exponential, its rows added up in the accumulators."""
 
+    COMMANDS: ClassVar = ("reset_reduce", "reduce", "load_reduce")
     OUTS: ClassVar[tuple[str, ...]] = ("dst", "reduce_res")
+    INS: ClassVar = ("src", "max_value", "initial")
 
     dst = operand_def(TensorType)
-    reduce_res = operand_def(TensorType)
+    reduce_res = opt_operand_def(TensorType)
     src = operand_def(TensorType)
     max_value = opt_operand_def(TensorType)
+    initial = opt_operand_def(TensorType)
 
     @gate("reduce_res [P,1]", "nki.md 1.1 exponential")
     def reduce_shape(self) -> None:
@@ -80,7 +101,7 @@ class Activate2(ComputeInstruction):
     """`dst = func((src op0 scalar0) op1 scalar1; alpha)` in fp32."""
 
     ENGINES: ClassVar = (Engine.ACTIVATION,)
-    OUTS: ClassVar = ("dst",)
+    OUTS: ClassVar[tuple[str, ...]] = ("dst",)
     INS: ClassVar = ("src", "scalar0", "scalar1")
     HEADER: ClassVar = ("func",)
 
@@ -152,3 +173,23 @@ class Activate2(ComputeInstruction):
     def same_shape(self) -> None:
         """The input has the output's elements."""
         self.check_elementwise("src")
+
+
+class Activate2Reduce(Accumulating, BoxMasked, Activate2):
+    """An activation with two ALU stages, its rows folded into the accumulators."""
+
+    COMMANDS: ClassVar = ("idle", "reset", "reduce", "reset_reduce")
+    OUTS: ClassVar[tuple[str, ...]] = ("dst", "reduce_res")
+
+    dst = operand_def(TensorType)
+    reduce_res = opt_operand_def(TensorType)
+    src = operand_def(TensorType)
+    scalar0 = opt_operand_def(TensorType)
+    scalar1 = opt_operand_def(TensorType)
+    reduce_op = prop_def(AluOpAttr, default_value=AluOpAttr(AluOp.ADD))
+
+    @gate("add, maximum, minimum, abs_max, abs_min", "nki.md 1.1 activate2")
+    def reduce_ops(self) -> None:
+        """The operations that a gen4 scalar engine folds with; one fp32 result."""
+        check_op(self, self.reduce_op.data, ACTIVATE2_REDUCE_OPS)
+        check_row(self, "reduce_res")

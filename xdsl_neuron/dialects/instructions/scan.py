@@ -14,9 +14,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import target_of
+from xdsl_neuron.dialects.instructions.accumulators import Accumulating, Loading
 from xdsl_neuron.dialects.instructions.checks import (
     check_arithmetic,
-    check_given_at_most_once,
     check_given_once,
     check_not_both_psum,
     check_op,
@@ -84,12 +84,16 @@ class TensorTensorScan(BoxMasked):
         self.check_elementwise("data0", "data1")
 
 
-class TensorScalarCumulative(BoxMasked):
+class TensorScalarCumulative(Loading, BoxMasked):
     """
     `r = (src[i] op0 scalar0) op1 r`, written to `dst[i]` at every i, fp32 inside.
 
-    r starts as op1's identity, or as `initial`; `accumulator` receives its last value.
+    r is the engine's accumulator. `command` says what it starts as: op1's identity
+    (ZeroAccumulate), what it is (AddAccumulate), or `initial` (LoadAccumulate).
+    `accumulator` receives its last value.
     """
+
+    COMMANDS: ClassVar = ("reset_reduce", "reduce", "load_reduce")
 
     OUTS: ClassVar = ("dst", "accumulator")
     INS: ClassVar = ("src", "scalar0", "initial")
@@ -106,7 +110,6 @@ class TensorScalarCumulative(BoxMasked):
     op1 = prop_def(AluOpAttr)
     imm0 = opt_prop_def(ImmediateAttr)
     reverse0 = opt_prop_def(UnitAttr)
-    initial_imm = opt_prop_def(ImmediateAttr)
 
     @gate("op1 in add/sub/mult/max/min", "nki.md 1.1 tensor_scalar_cumulative")
     def cumulative_ops(self) -> None:
@@ -114,17 +117,16 @@ class TensorScalarCumulative(BoxMasked):
         check_op(self, self.op1.data, ROW_REDUCE_OPS)
         check_arithmetic(self, self.op0.data)
 
-    @gate("reduce_cmd {reset_reduce, reduce, load_reduce}", "penguin.md 7")
-    def scalars_given(self) -> None:
-        """One scalar, and at most one initial value."""
+    @gate("operand0 imm or [P,1]", "nki.md 1.1 tensor_scalar_cumulative")
+    def scalar_given(self) -> None:
+        """One scalar."""
         check_given_once(self, "scalar0", self.imm0)
         self.check_per_partition_scalar("scalar0")
-        check_given_at_most_once(self, "initial", self.initial_imm)
 
     @gate("... expected one of the following dtypes: ...", "penguin.md 5")
     def row_dtypes(self) -> None:
         """The state is fp32."""
-        check_row(self, "accumulator", "initial")
+        check_row(self, "accumulator")
 
     @gate("no 32-bit ints", "nki.md 1.1 tensor_scalar_cumulative")
     def narrow_integers(self) -> None:
@@ -185,23 +187,36 @@ class ScalarTensorTensor(ComputeInstruction):
         self.check_elementwise("src", "other")
 
 
-class TensorScalarReduce(BoxMasked):
-    """`dst = src op0 scalar0`, and `reduce_res` its fold over all free dimensions."""
+class TensorScalarReduce(Loading, BoxMasked):
+    """
+    `dst = src op0 scalar0`, folded over all free dimensions into the accumulators.
 
+    With `negate`, `reduce_res` receives the accumulators with their signs changed.
+    """
+
+    COMMANDS: ClassVar = ("reset_reduce", "reduce", "load_reduce")
     OUTS: ClassVar = ("dst", "reduce_res")
-    INS: ClassVar = ("src", "scalar0")
+    INS: ClassVar = ("src", "scalar0", "initial")
     HEADER: ClassVar = ("op0", "reduce_op")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     dst = operand_def(TensorType)
-    reduce_res = operand_def(TensorType)
+    reduce_res = opt_operand_def(TensorType)
     src = operand_def(TensorType)
     scalar0 = opt_operand_def(TensorType)
+    initial = opt_operand_def(TensorType)
     op0 = prop_def(AluOpAttr)
     reduce_op = prop_def(AluOpAttr)
     imm0 = opt_prop_def(ImmediateAttr)
     reverse0 = opt_prop_def(UnitAttr)
+    negate = opt_prop_def(UnitAttr)
+
+    @gate("reduce_res_negate negates what reduce_res gets", "nki.md 1.1", "inferred")
+    def negated_result(self) -> None:
+        """Only a result can be negated."""
+        if self.negate is not None and "reduce_res" not in self.data_values():
+            raise VerifyException("negate changes the sign of reduce_res: give it")
 
     @gate("reduce_op {add, subtract, multiply, max, min}", "penguin.md 7")
     def reduce_ops(self) -> None:
@@ -222,15 +237,16 @@ class TensorScalarReduce(BoxMasked):
         check_row(self, "reduce_res")
 
 
-class ActivationReduce(BoxMasked, Activation):
-    """`dst = func(src * scale + bias)`, and `reduce_res` the sum over its rows."""
+class ActivationReduce(Accumulating, BoxMasked, Activation):
+    """`dst = func(src * scale + bias)`, its rows added up in the accumulators."""
 
+    COMMANDS: ClassVar = ("idle", "reset", "reduce", "reset_reduce")
     OUTS: ClassVar = ("dst", "reduce_res")
     INS: ClassVar = ("src", "bias", "scale")
     HEADER: ClassVar = ("func",)
 
     dst = operand_def(TensorType)
-    reduce_res = operand_def(TensorType)
+    reduce_res = opt_operand_def(TensorType)
     src = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
     scale = opt_operand_def(TensorType)

@@ -14,6 +14,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instructions.accumulators import (
+    Accumulating,
+    AccumulatorUser,
+)
 from xdsl_neuron.dialects.instructions.checks import (
     check_given_once,
     check_level,
@@ -80,12 +84,12 @@ class AffineSelect(ComputeInstruction):
         self.check_elementwise("src")
 
 
-class RangeSelect(PartitionMasked):
+class RangeSelect(PartitionMasked, AccumulatorUser):
     """
     `dst = src` where column `range_start + i` is in range, else the smallest fp32.
 
     In range: `column compare0 bound0` and `column compare1 bound1`; i counts the free
-    elements.
+    elements. The vector engine's accumulators are undefined afterwards.
     """
 
     OUTS: ClassVar = ("dst",)
@@ -143,13 +147,16 @@ class RangeSelect(PartitionMasked):
         self.check_elementwise("src")
 
 
-class RangeSelectReduce(RangeSelect):
-    """A range select, and `reduce_res` the largest of each partition's results."""
+class RangeSelectReduce(Accumulating, RangeSelect):
+    """A range select, the largest of its rows folded into the accumulators."""
 
+    COMMANDS: ClassVar = ("reset", "reduce", "reset_reduce")
     OUTS: ClassVar = ("dst", "reduce_res")
 
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
     dst = operand_def(TensorType)
-    reduce_res = operand_def(TensorType)
+    reduce_res = opt_operand_def(TensorType)
     src = operand_def(TensorType)
     bound0 = operand_def(TensorType)
     bound1 = operand_def(TensorType)
@@ -162,20 +169,21 @@ class RangeSelectReduce(RangeSelect):
         check_row(self, "reduce_res")
 
 
-class SelectReduce(BoxMasked):
+class SelectReduce(Accumulating, BoxMasked):
     """
     `dst = on_true` where `predicate` is not 0 (is 0 with `reverse`), else `on_false`.
 
-    `reduce_res` receives the largest of each partition's results.
+    The largest of each row is folded into the accumulators.
     """
 
+    COMMANDS: ClassVar = ("idle", "reduce", "reset_reduce")
     OUTS: ClassVar = ("dst", "reduce_res")
     INS: ClassVar = ("predicate", "on_true", "on_false")
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     dst = operand_def(TensorType)
-    reduce_res = operand_def(TensorType)
+    reduce_res = opt_operand_def(TensorType)
     predicate = operand_def(TensorType)
     on_true = operand_def(TensorType)
     on_false = opt_operand_def(TensorType)

@@ -28,6 +28,7 @@ from xdsl_neuron.dialects.penguin.control import (
 )
 from xdsl_neuron.dialects.penguin.rows import (
     Activate2Op,
+    Activate2ReduceOp,
     ActivationAccumulationOp,
     AffSelTensorScalarOp,
     BNBackpropOp,
@@ -349,6 +350,7 @@ Penguin = Dialect(
         ExponentialOp,
         ExponentialReduceOp,
         Activate2Op,
+        Activate2ReduceOp,
         NonzeroWithCountOp,
         GetSequenceBoundsOp,
         RngOp,

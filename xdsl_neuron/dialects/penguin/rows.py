@@ -170,6 +170,13 @@ class Activate2Op(exponential.Activate2):
 
 
 @irdl_op_definition
+class Activate2ReduceOp(exponential.Activate2Reduce):
+    """`nisa.activate2` with a reduction."""
+
+    name = "penguin.activate2_reduce"
+
+
+@irdl_op_definition
 class NonzeroWithCountOp(index.NonzeroWithCount):
     """`nisa.nonzero_with_count`."""
 

@@ -5,7 +5,7 @@ from typing import Any
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp
-from xdsl_neuron.nki.accumulators import as_reduce_op, reduced
+from xdsl_neuron.nki.accumulators import as_fold, as_reduce_op
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_axes,
@@ -180,13 +180,13 @@ def activation(
     **hidden: Any,
 ) -> View:
     """`op(data * scale + bias)` on the scalar engine."""
-    result = reduced("activation", reduce_cmd, reduce_res)
-    if result is not None:
+    fold = as_fold(reduce_cmd, reduce_res)
+    if not fold.is_absent:
         return session().activation_reduce(
             as_function(op, "activation"),
             as_view(data, "data"),
             as_reduce_op(reduce_op, "activation", AluOp.ADD),
-            result,
+            fold,
             as_optional_operand(bias, "bias"),
             as_operand(scale, "scale"),
             as_mask(mask),

@@ -3,7 +3,7 @@
 from typing import Any
 
 from xdsl_neuron.isa import AluOp
-from xdsl_neuron.nki.accumulators import as_reduce_op, reduced
+from xdsl_neuron.nki.accumulators import as_cumulative, as_fold, as_reduce_op
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_mask,
@@ -14,7 +14,7 @@ from xdsl_neuron.nki.arguments import (
 )
 from xdsl_neuron.nki.dtype import as_optional_dtype
 from xdsl_neuron.nki.enums import reduce_cmd
-from xdsl_neuron.nki.isa.accumulators import as_on_false, cumulative_start
+from xdsl_neuron.nki.isa.accumulators import as_on_false
 from xdsl_neuron.nki.ops import OPS, as_alu, as_function
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError
@@ -98,7 +98,7 @@ def tensor_scalar_reduce(
         as_alu(op0, "tensor_scalar_reduce", "op0"),
         as_operand(operand0, "operand0"),
         as_alu(reduce_op, "tensor_scalar_reduce", "reduce_op"),
-        as_view(reduce_res, "reduce_res"),
+        as_fold(reduce_cmd.reset_reduce, reduce_res),
         bool(reverse0),
         as_mask(mask),
         as_optional_dtype(dtype),
@@ -125,7 +125,7 @@ def tensor_scalar_cumulative(
         as_alu(op0, "tensor_scalar_cumulative", "op0"),
         as_alu(op1, "tensor_scalar_cumulative", "op1"),
         as_operand(imm0, "imm0"),
-        cumulative_start(imm1, reduce_cmd),
+        as_cumulative(imm1, reduce_cmd),
         as_view(dst, "dst"),
         as_mask(mask),
         **hidden_options("tensor_scalar_cumulative", hidden),
@@ -150,7 +150,7 @@ def activation_reduce(
         as_function(op, "activation_reduce"),
         as_view(data, "data"),
         as_alu(reduce_op, "activation_reduce", "reduce_op"),
-        as_view(reduce_res, "reduce_res"),
+        as_fold(reduce_cmd.reset_reduce, reduce_res),
         as_optional_operand(bias, "bias"),
         as_operand(scale, "scale"),
         as_mask(mask),
@@ -174,7 +174,7 @@ def select_reduce(
     dtype: Any = None,
     **hidden: Any,
 ) -> None:
-    """`dst = predicate ? on_true : on_false`; `reduce_res` is each row's largest."""
+    """`dst = predicate ? on_true : on_false`, each row's largest folded."""
     target, kind = as_view(dst, "dst"), as_optional_dtype(dtype)
     if kind not in (None, target.element_type):
         raise NKIValueError(
@@ -186,7 +186,7 @@ def select_reduce(
         as_view(on_true, "on_true"),
         as_on_false(on_false),
         as_reduce_op(reduce_op, "select_reduce", AluOp.MAX),
-        reduced("select_reduce", reduce_cmd, reduce_res),
+        as_fold(reduce_cmd, reduce_res),
         bool(reverse_pred),
         as_mask(mask),
         **hidden_options("select_reduce", hidden),

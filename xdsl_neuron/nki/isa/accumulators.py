@@ -3,7 +3,7 @@
 from typing import Any
 
 from xdsl_neuron.isa import AluOp
-from xdsl_neuron.nki.accumulators import as_reduce_op, reduced
+from xdsl_neuron.nki.accumulators import as_cumulative, as_fold, as_reduce_op
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_name,
@@ -15,7 +15,7 @@ from xdsl_neuron.nki.arguments import (
 from xdsl_neuron.nki.enums import as_reduce_cmd, reduce_cmd
 from xdsl_neuron.nki.ops import OPS, as_alu, as_function
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKINotImplementedError, NKIValueError
+from xdsl_neuron.tracer.errors import NKIValueError
 from xdsl_neuron.tracer.tiles import Number
 from xdsl_neuron.tracer.views import View
 
@@ -86,21 +86,19 @@ def tensor_scalar_reduce(
     reduce_res_negate: bool = False,
     name: str | None = None,
 ) -> None:
-    """`dst = data op0 operand0`; `reduce_res` is its fold over all free dimensions."""
+    """
+    `dst = data op0 operand0`, folded over all free dimensions into the accumulators.
+
+    `reduce_res` receives the accumulators, negated with `reduce_res_negate`;
+    `load_reduce` starts with `reduce_init`.
+    """
     api_name = "tensor_scalar_reduce"
-    result = reduced(api_name, reduce_cmd, reduce_res)
-    if result is None or reduce_init is not None or reduce_res_negate:
-        raise NKINotImplementedError(
-            "tensor_scalar_reduce without reduce_res, with reduce_init or with "
-            "reduce_res_negate is not supported: a fold starts and ends in one "
-            "instruction"
-        )
     session().tensor_scalar_reduce(
         as_view(data, "data"),
         as_alu(op0, api_name, "op0"),
         as_operand(operand0, "operand0"),
         as_alu(reduce_op, api_name, "reduce_op"),
-        result,
+        as_fold(reduce_cmd, reduce_res, reduce_init, reduce_res_negate),
         bool(reverse0),
         dst=as_view(dst, "dst"),
         name=as_name(name),
@@ -124,28 +122,10 @@ def tensor_scalar_cumulative(
         as_alu(op0, "tensor_scalar_cumulative", "op0"),
         as_alu(op1, "tensor_scalar_cumulative", "op1"),
         as_operand(imm0, "imm0"),
-        cumulative_start(imm1, reduce_cmd),
+        as_cumulative(imm1, reduce_cmd),
         as_view(dst, "dst"),
         name=as_name(name),
     )
-
-
-def cumulative_start(imm1: Any, command: Any) -> View | Number | None:
-    """What the scan starts with: imm1 with load_reduce, else op1's identity."""
-    asked = as_reduce_cmd(command)
-    if asked is reduce_cmd.load_reduce:
-        return as_operand(imm1, "imm1")
-    if asked is not reduce_cmd.reset_reduce:
-        raise NKINotImplementedError(
-            f"tensor_scalar_cumulative with reduce_cmd.{asked.name} is not supported: "
-            "what accumulators hold between instructions is not modelled; use "
-            "load_reduce with the last column"
-        )
-    if imm1 is not None:
-        raise NKIValueError(
-            "tensor_scalar_cumulative takes imm1 only with reduce_cmd.load_reduce"
-        )
-    return None
 
 
 @api
@@ -164,7 +144,7 @@ def activation_reduce(
         as_function(op, "activation_reduce"),
         as_view(data, "data"),
         as_alu(reduce_op, "activation_reduce", "reduce_op"),
-        as_view(reduce_res, "reduce_res"),
+        as_fold(reduce_cmd.reset_reduce, reduce_res),
         as_optional_operand(bias, "bias"),
         as_operand(scale, "scale"),
         dst=as_view(dst, "dst"),
@@ -184,14 +164,14 @@ def select_reduce(
     reverse_pred: bool = False,
     name: str | None = None,
 ) -> None:
-    """`dst = predicate ? on_true : on_false`; `reduce_res` is each row's largest."""
+    """`dst = predicate ? on_true : on_false`, each row's largest folded."""
     session().select_reduce(
         as_view(dst, "dst"),
         as_view(predicate, "predicate"),
         as_view(on_true, "on_true"),
         as_on_false(on_false),
         as_reduce_op(reduce_op, "select_reduce", AluOp.MAX),
-        reduced("select_reduce", reduce_cmd, reduce_res),
+        as_fold(reduce_cmd, reduce_res),
         bool(reverse_pred),
         name=as_name(name),
     )
@@ -217,17 +197,19 @@ def exponential(
     reduce_init: Any = 0.0,
     name: str | None = None,
 ) -> None:
-    """`dst = exp(src - max_value)`; `reduce_res` is its sum over each row (trn3)."""
-    if as_number(reduce_init, "reduce_init") != 0.0:
-        raise NKINotImplementedError(
-            f"exponential with reduce_init {reduce_init} is not supported; add it to "
-            "the result"
-        )
+    """
+    `dst = exp(src - max_value)`, its rows added up in the accumulators (trn3).
+
+    `load_reduce` starts with `reduce_init`.
+    """
+    # 0.0 is the default of a call that loads nothing.
+    loads = as_reduce_cmd(reduce_cmd).name == "load_reduce"
+    unset = not loads and not isinstance(reduce_init, View) and not reduce_init
     session().exponential(
         as_view(dst, "dst"),
         as_view(src, "src"),
         as_operand(max_value, "max_value"),
-        reduced("exponential", reduce_cmd, reduce_res),
+        as_fold(reduce_cmd, reduce_res, None if unset else reduce_init),
         name=as_name(name),
     )
 
@@ -249,12 +231,11 @@ def activate2(
     reduce_cmd: Any = reduce_cmd.idle,
     name: str | None = None,
 ) -> None:
-    """`dst = op((data op0 imm0) op1 imm1)` (trn3); an operation may be None."""
-    if reduced("activate2", reduce_cmd, reduce_res) is not None:
-        raise NKINotImplementedError(
-            "activate2 with reduce_res is not supported; use tensor_reduce on its "
-            "result"
-        )
+    """
+    `dst = op((data op0 imm0) op1 imm1)`, its rows folded by `reduce_op` (trn3).
+
+    An operation may be None.
+    """
     stages = [
         (
             None if alu is None else as_alu(alu, "activate2", label),
@@ -272,5 +253,7 @@ def activate2(
         as_view(data, "data"),
         stages,
         float(as_number(relu_param, "relu_param")),
+        as_reduce_op(reduce_op, "activate2", AluOp.ADD),
+        as_fold(reduce_cmd, reduce_res),
         name=as_name(name),
     )

@@ -7,10 +7,10 @@ from typing import Any
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.accumulators import (
+    as_fold,
     as_range_start,
     as_reduce_op,
     check_fp32_min,
-    reduced,
 )
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_integer, as_name, as_number, as_view
@@ -156,7 +156,7 @@ def range_select(
     """
     `on_true_tile` where column `range_start + i` is in range, else the smallest fp32.
 
-    `reduce_res` is each row's largest result.
+    Each row's largest result is folded into the accumulators.
     """
     check_fp32_min(on_false_value)
     session().range_select(
@@ -168,7 +168,7 @@ def range_select(
         (as_view(bound0, "bound0"), as_view(bound1, "bound1")),
         as_range_start(range_start),
         as_reduce_op(reduce_op, "range_select", AluOp.MAX),
-        reduced("range_select", reduce_cmd, reduce_res),
+        as_fold(reduce_cmd, reduce_res),
         dst=as_view(dst, "dst"),
         name=as_name(name),
     )

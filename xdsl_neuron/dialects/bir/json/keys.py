@@ -29,6 +29,7 @@ from xdsl_neuron.dialects.bir.json.fields import (
 )
 from xdsl_neuron.dialects.dma import Descriptor, Dma
 from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.isa import AccumulateCommand
 
 EXTENSION: Final = "xdsl_neuron"
 """The key of whatever BIR JSON has no key for."""
@@ -184,6 +185,10 @@ class Form:
     """
     mode: dict[str, Json] = field(default_factory=dict[str, Json])
     """Fixed keys that tell operations of one opcode apart."""
+    among: dict[str, tuple[Json, ...]] = field(
+        default_factory=dict[str, tuple[Json, ...]]
+    )
+    """Keys of properties that tell them apart: each holds one of these values."""
 
     @property
     def constants(self) -> dict[str, Json]:
@@ -203,6 +208,25 @@ _ACTIVATION = Form(
         "reduce_op": "bypass",
     },
 )
+_ACTIVATE2 = Form(slots=_SCALARS, fixed=_ACTIVATION.fixed, mode={"is_activate2": True})
+_DEFAULT_COMMAND: Final = AccumulateCommand.ZERO_ACCUMULATE.value
+_COMMANDS: Final = tuple(
+    command.value
+    for command in AccumulateCommand
+    if command is not AccumulateCommand.IDLE
+)
+
+
+def _accumulating(form: Form, key: str) -> Form:
+    """The form with a command to the accumulators under `key`, which is not Idle."""
+    return replace(
+        form,
+        names={**form.names, "command": key},
+        fixed={**form.fixed, key: _DEFAULT_COMMAND},
+        among={key: _COMMANDS},
+    )
+
+
 _MATMUL_FIXED: Final[dict[str, Json]] = {
     "psum_zero_region": 0,
     "replication_resolution": 0,
@@ -241,24 +265,21 @@ _FORMS: Final = {
         mode={"is_scalar_tensor_tensor": True},
     ),
     "bir.tensor_scalar_cache_reduce": Form(
-        slots=_SCALARS[:2],
-        fixed={"reverse1": False},
-        names={"reduce_op": "op1"},
-        mode={"acc": "ZeroAccumulate"},
+        slots=(*_SCALARS[:2], "initial|initial_imm"),
+        fixed={"reverse1": False, "acc": _DEFAULT_COMMAND},
+        names={"reduce_op": "op1", "command": "acc", "negate": "negate_second_output"},
+        among={"acc": _COMMANDS},
     ),
     "bir.tensor_scalar_cache_cumulative": Form(
         slots=("src", "scalar0|imm0", "initial|initial_imm"),
+        names={"command": "acc"},
+        fixed={"acc": _DEFAULT_COMMAND},
         mode={"mode": "Cumulative"},
     ),
     "bir.activation": _ACTIVATION,
-    "bir.activation_accumulation": Form(
-        slots=_ACTIVATION.slots,
-        fixed=_ACTIVATION.fixed,
-        mode={"acc": "ZeroAccumulate"},
-    ),
-    "bir.activate2": Form(
-        slots=_SCALARS, fixed=_ACTIVATION.fixed, mode={"is_activate2": True}
-    ),
+    "bir.activation_accumulation": _accumulating(_ACTIVATION, "acc"),
+    "bir.activate2": _ACTIVATE2,
+    "bir.activate2_reduce": _accumulating(_ACTIVATE2, "acc"),
     "bir.partition_reduce": Form(mode={"axis": "C"}),
     "bir.pool": Form(fields=(pool_function,)),
     "bir.max_index": Form(slots=("values", "src")),
@@ -272,14 +293,15 @@ _FORMS: Final = {
         fields=(affine_pattern,),
     ),
     "bir.range_select": Form(names=_RANGE, fixed={"reduce_cmd": "Idle"}),
-    "bir.range_select_reduce": Form(
-        names=_RANGE, mode={"reduce_cmd": "ZeroAccumulate"}
-    ),
-    "bir.select_reduce": Form(
-        names={"reverse": "reverse_pred"}, mode={"accumulator_cmd": "ZeroAccumulate"}
+    "bir.range_select_reduce": _accumulating(Form(names=_RANGE), "reduce_cmd"),
+    "bir.select_reduce": _accumulating(
+        Form(names={"reverse": "reverse_pred"}), "accumulator_cmd"
     ),
     "bir.exponential": Form(fixed={"reduce_cmd": "Idle"}),
-    "bir.exponential_reduce": Form(mode={"reduce_cmd": "ZeroAccumulate"}),
+    "bir.exponential_reduce": _accumulating(
+        Form(slots=("src", "max_value|max_value_imm", "initial|initial_imm")),
+        "reduce_cmd",
+    ),
     "bir.dropout": Form(names={"keep_threshold": "is_keep_threshold"}),
     "bir.collective_compute": Form(
         names={
@@ -430,6 +452,8 @@ def choose(
         form = form_of(kind)
         present = is_indirect == any(name in kind.INS for name in form.indirection)
         matches = all(given.get(key) == value for key, value in form.mode.items())
-        if present and matches and len(form.mode) > score:
-            best, score = kind, len(form.mode)
+        matches &= all(given.get(key) in values for key, values in form.among.items())
+        keys = len(form.mode) + len(form.among)
+        if present and matches and keys > score:
+            best, score = kind, keys
     return best
