@@ -18,8 +18,13 @@ ROOT = Path(__file__).parents[2]
 xdsl_neuron.nki.install()
 sys.path.insert(0, str(ROOT / "examples"))
 
+import attention  # noqa: E402
+import convolution  # noqa: E402
 import gather_rows  # noqa: E402
+import layer_norm  # noqa: E402
 import matmul  # noqa: E402
+import scan  # noqa: E402
+import softmax  # noqa: E402
 import tensor_add  # noqa: E402
 
 Array = npt.NDArray[Any]
@@ -48,6 +53,48 @@ def test_matmul(dtype: Any, tolerance: float) -> None:
     right = right.copy()
     expected = left.astype(np.float64).T @ right.astype(np.float64)
     assert_kernel_ok(matmul.matmul, left, right, expected=expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("shape", [(200, 300), (1, 1)])
+def test_softmax(shape: tuple[int, int]) -> None:
+    x = normal(*shape) * 10
+    # A few roundings of numbers up to 1.
+    assert_kernel_ok(softmax.softmax, x, expected=softmax.reference(x), atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(200, 700), (3, 2)])
+def test_layer_norm(shape: tuple[int, int]) -> None:
+    x, weights = normal(*shape), normal(2, shape[1])
+    gamma, beta = weights[:1].copy(), weights[1:].copy()
+    expected = layer_norm.reference(x, gamma, beta)
+    # fp32 sums of up to 700 terms; results are below 20.
+    assert_kernel_ok(
+        layer_norm.layer_norm, x, gamma, beta, expected=expected, atol=2e-5
+    )
+
+
+@pytest.mark.parametrize("shape", [(200, 64), (1, 1)])
+def test_attention(shape: tuple[int, int]) -> None:
+    q, k, v = normal(*shape), normal(*shape)[::-1].copy(), normal(*shape) + 1
+    expected = attention.reference(q, k, v)
+    # fp32 sums of up to 200 weighted values, each a few units in size.
+    assert_kernel_ok(attention.attention, q, k, v, expected=expected, atol=1e-5)
+
+
+def test_convolution() -> None:
+    image, weights = normal(20, 11, 14), normal(20, 3, 2, 30)
+    expected = convolution.reference(image, weights)
+    # fp32 sums of 120 products of about 1.
+    assert_kernel_ok(
+        convolution.convolution, image, weights, expected=expected, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("shape", [(130, 600), (1, 1)])
+def test_scan(shape: tuple[int, int]) -> None:
+    decay, inputs = np.abs(normal(*shape)) / 4, normal(*shape)
+    expected = scan.reference(decay, inputs)
+    assert_kernel_ok(scan.scan, decay, inputs, expected=expected)
 
 
 @pytest.mark.parametrize("name", ["gather_rows", "gather_rows_functional"])
