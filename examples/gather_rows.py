@@ -16,6 +16,7 @@ install()
 
 import neuronxcc.nki as nki1  # noqa: E402
 import neuronxcc.nki.language as nl1  # noqa: E402
+import neuronxcc.nki.typing as nt  # noqa: E402
 import nki  # noqa: E402
 import nki.isa as nisa  # noqa: E402
 import nki.language as nl  # noqa: E402
@@ -69,7 +70,7 @@ def gather_rows_functional(table, index):
 
 
 @nki1.jit
-def scatter_add_functional(table, index, values):
+def scatter_add_functional(table: nt.mutable_tensor, index, values):
     """The same addition, with `nl.atomic_rmw`."""
     count, width = values.shape
     i_p = nl1.arange(ROWS)[:, None]

@@ -34,6 +34,10 @@ def tile(*shape: int, dtype: Any = nl.float32, buffer: Any = nl.sbuf) -> Any:
     return nl.ndarray(shape, dtype=dtype, buffer=buffer)
 
 
+def filled(*shape: int, dtype: Any = nl.float32, buffer: Any = nl.sbuf) -> Any:
+    return nl.zeros(shape, dtype=dtype, buffer=buffer)
+
+
 def loaded(x: Any) -> Any:
     found = tile(*x.shape, dtype=x.dtype)
     nisa.dma_copy(dst=found, src=x)
@@ -85,26 +89,26 @@ def gather_turn(b: Any, index: Any, pattern: Any, *shape: int) -> None:
 
 
 def shuffle(rows: int, lanes: Any, dtype: Any = nl.float32) -> None:
-    nisa.nc_stream_shuffle(tile(rows, 8, dtype=dtype), tile(rows, 8), lanes)
+    nisa.nc_stream_shuffle(tile(rows, 8, dtype=dtype), filled(rows, 8), lanes)
 
 
 def local(run: int, valid: Any, rows: int = 64, wide: int = 2, count: int = 32) -> None:
-    index = tile(rows, wide, dtype=nl.uint16)
-    nisa.local_gather(tile(64, count), tile(64, 64), index, run, valid)
+    index = filled(rows, wide, dtype=nl.uint16)
+    nisa.local_gather(tile(64, count), filled(64, 64), index, run, valid)
 
 
 def flattened(dtype: Any, *shape: int) -> None:
-    data = tile(*shape)
-    nisa.nc_n_gather(tile(64, 8), data, tile(64, 8, dtype=dtype))
+    data = filled(*shape)
+    nisa.nc_n_gather(tile(64, 8), data, filled(64, 8, dtype=dtype))
 
 
 def shifted(step: int) -> None:
-    x = tile(64, 64)
+    x = filled(64, 64)
     nisa.tensor_copy(x[:, step : step + 32], x[:, 0:32])
 
 
 def moved(step: int) -> None:
-    x = tile(64, 64)
+    x = filled(64, 64)
     nisa.dma_copy(dst=x[:, step : step + 32], src=x[:, 0:32])
 
 

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 import xdsl_neuron.nki.functional as nki
 import xdsl_neuron.nki.functional.isa as functional_isa
 import xdsl_neuron.nki.functional.language as functional_language
+import xdsl_neuron.nki.typing as nt
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.nki import tensor_spec
 from xdsl_neuron.nki.functional import compiler
@@ -412,6 +413,7 @@ def test_gather_and_scatter() -> None:
         nl.atomic_rmw(table[rows, f], tile, op=np.add)
         return out
 
+    kernel.__annotations__["table"] = nt.mutable_tensor
     table = normal(100, 16)
     index = np.random.default_rng(0).integers(0, 100, (64, 1), dtype=np.int32)
     given = table.copy()
@@ -423,13 +425,59 @@ def test_gather_and_scatter() -> None:
     assert "inout table" in str(nki.trace(kernel)(table, index))
 
 
-def test_parameters_that_are_stored_to_become_mutable() -> None:
-    def kernel(x: Any, y: Any) -> None:
-        nl.store(y, nl.load(x) + 1.0)
+def add_one(x: Any, y: Any) -> None:
+    nl.store(y, nl.load(x) + 1.0)
 
+
+@pytest.mark.parametrize(
+    "annotation", [nt.mutable_tensor, nt.mutable_tensor[96, 32], "nt.mutable_tensor"]
+)
+def test_a_mutable_parameter_is_updated(annotation: object) -> None:
+    def kernel(x: Any, y: Any) -> None:
+        add_one(x, y)
+
+    kernel.__annotations__["y"] = annotation
     x, y = normal(96, 32), normal(96, 32)
     assert nki.simulate(kernel)(x, y) is None
     np.testing.assert_array_equal(y, x + 1)
+
+
+@pytest.mark.parametrize("annotation", [nt.tensor, Any, "nt.tensor", "what.ever"])
+def test_another_parameter_is_not(annotation: object) -> None:
+    def kernel(x: Any, y: Any) -> None:
+        add_one(x, y)
+
+    kernel.__annotations__["y"] = annotation
+    x, y = normal(96, 32), normal(96, 32)
+    with pytest.raises(NKIError, match="Cannot update immutable parameter `y`"):
+        nki.simulate(kernel)(x, y)
+    np.testing.assert_array_equal(y, normal(96, 32))
+
+
+def test_what_was_never_written_is_not_read() -> None:
+    def in_sbuf(x: Any) -> Any:
+        fresh = nl.ndarray((96, 32), nl.float32)
+        return fresh + nl.load(x)
+
+    def in_hbm(x: Any) -> Any:
+        out = nl.ndarray((96, 32), nl.float32, buffer=nl.shared_hbm)
+        nl.store(out, nl.load(nl.ndarray((96, 32), nl.float32, buffer=nl.private_hbm)))
+        return out
+
+    def written_first(x: Any) -> Any:
+        out = nl.ndarray((96, 32), nl.float32, buffer=nl.shared_hbm)
+        fresh = nl.ndarray((96, 32), nl.float32)
+        fresh[0:96, 0:16] = nl.load(x[0:96, 0:16])
+        fresh[0:96, 16:32] = fresh[0:96, 0:16] * 2.0
+        nl.store(out, fresh)
+        return out
+
+    x = normal(96, 32)
+    for kernel, name in ((in_sbuf, "'fresh' in sbuf"), (in_hbm, "in hbm")):
+        with pytest.raises(NKIError, match=f"{name} is read, but was never written"):
+            nki.trace(kernel)(x)
+    found = nki.simulate(written_first)(x)
+    np.testing.assert_array_equal(found[:, 16:], x[:, :16] * 2)
 
 
 def tile_of(x: Any) -> Any:

@@ -112,6 +112,9 @@ def test_recursion_room_is_given_back() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",)), min_size=1))
+@example(".")
+@example("$a")
+@example("9")
 @example('a\nb\t"\\0A"\x00\x7f')
 def test_any_name_reads_back(name: str) -> None:
     module = reread(

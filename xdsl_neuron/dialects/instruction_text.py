@@ -26,7 +26,7 @@ from xdsl_neuron.dialects.neuron.attributes import (
     render_access,
     scan_access,
 )
-from xdsl_neuron.dialects.neuron.text import Cursor, quoted, resume
+from xdsl_neuron.dialects.neuron.text import Cursor, quoted, resume, symbol_text
 from xdsl_neuron.isa import NumberedEnum
 
 InstT = TypeVar("InstT", bound=Instruction)
@@ -262,14 +262,6 @@ def print_instruction(operation: Instruction, printer: Printer) -> None:
     if operation.attributes:
         printer.print_string(" attributes ")
         printer.print_attr_dict(operation.attributes)
-
-
-def symbol_text(name: str) -> str:
-    """`@name`, quoted where it is not an identifier."""
-    plain = name.replace("_", "a").replace(".", "a").replace("$", "a")
-    if plain.isascii() and plain.isalnum() and not plain[0].isdigit():
-        return "@" + name
-    return "@" + quoted(name)
 
 
 def _operands_text(

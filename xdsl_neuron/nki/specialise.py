@@ -18,6 +18,7 @@ from xdsl_neuron.nki.arguments import is_sequence
 from xdsl_neuron.nki.binding import Binding
 from xdsl_neuron.nki.grid import GridDim
 from xdsl_neuron.nki.trace import KernelTrace
+from xdsl_neuron.nki.typing import mutable_parameters
 from xdsl_neuron.tracer.context import tracing
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, SymbolicValueError
 from xdsl_neuron.tracer.frames import location_attribute
@@ -110,6 +111,10 @@ def _trace(
     )
     where = _definition(function)
     trace.function.location = where
+    if personality.rolled:
+        mutable = mutable_parameters(function)
+        for buffer in trace.arguments:
+            buffer.immutable = buffer.name.partition(".")[0] not in mutable
     tensors = [trace.view.of(buffer) for buffer in trace.arguments]
     args, kwargs = binding.with_tensors(tensors)
     with tracing(trace):

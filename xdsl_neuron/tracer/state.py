@@ -41,6 +41,7 @@ from xdsl_neuron.dialects.neuron import (
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import EdgeKind, LoopKind, Space
 from xdsl_neuron.mask import clip
+from xdsl_neuron.tracer.definedness import EarlyReads, check_mutable
 from xdsl_neuron.tracer.errors import (
     NKIIndexError,
     NKISyntaxError,
@@ -143,6 +144,7 @@ class TraceState:
                 self.function.arguments, arguments, strict=True
             )
         ]
+        self._early_reads = EarlyReads()
         self._names: set[str] = set()
         self._numbers: dict[SSAValue, int] = {}
         self._reach: list[tuple[int, int]] = []
@@ -392,6 +394,13 @@ class TraceState:
         given = self.insert(
             inst, name, deps, predicates, location=location, before=before
         )
+        for position, view in enumerate(views):
+            if view is None:
+                continue
+            if position < len(kind.OUTS):
+                check_mutable(view.base)
+            else:
+                self._early_reads.check(view.base, location)
         for at, view in enumerate(views[: len(kind.OUTS)]):
             if view is not None:
                 base = view.base
@@ -570,6 +579,7 @@ class TraceState:
                     f"output '{label}' was made in the body of a loop; make it at the "
                     "top level of the kernel"
                 )
+        self._early_reads.finish()
         mutable = [at for at, buffer in enumerate(self.arguments) if buffer.written]
         self.function.properties["mutable"] = DenseArrayBase.from_list(i64, mutable)
         self.insert(

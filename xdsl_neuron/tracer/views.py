@@ -50,6 +50,8 @@ class Buffer:
     """Name of the last instruction that wrote it."""
     mask: "Mask | None" = None
     """The mask of its only write, where that left elements out."""
+    immutable: bool = False
+    """Whether the language forbids to write it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ penguin.tensor_tensor add %o <- %o, %s
 penguin.tensor_tensor add %o <- %o, %t
 // expected-error @below {{'scalar0' must hold one element for each of 128 partitions}}
 penguin.tensor_scalar_ptr add %o <- %o, scalar0 = %o
-// expected-error @below {{address space 'hbm or sbuf', but got a psum instead.; copy it to SBUF first}}
+// expected-error @below {{address space 'hbm or sbuf', but got a psum instead. Copy it to SBUF first}}
 penguin.dma_copy %o <- %p
 
 // -----

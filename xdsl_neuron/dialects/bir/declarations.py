@@ -26,11 +26,10 @@ from xdsl_neuron.dialects.instruction_text import (
     field_class,
     fields_text,
     scan_fields,
-    symbol_text,
 )
 from xdsl_neuron.dialects.neuron import EngineAttr
 from xdsl_neuron.dialects.neuron.system import QueueTypeAttr
-from xdsl_neuron.dialects.neuron.text import Cursor, resume
+from xdsl_neuron.dialects.neuron.text import Cursor, resume, symbol_text
 from xdsl_neuron.isa import Engine
 from xdsl_neuron.system import QueueType
 

@@ -28,14 +28,13 @@ from xdsl_neuron.dialects import structure
 from xdsl_neuron.dialects.bir.base import Row
 from xdsl_neuron.dialects.capacity import Sized
 from xdsl_neuron.dialects.instruction import Instruction
-from xdsl_neuron.dialects.instruction_text import symbol_text
 from xdsl_neuron.dialects.neuron import (
     Contents,
     ContentsAttr,
     TensorKindAttr,
     TensorType,
 )
-from xdsl_neuron.dialects.neuron.text import Cursor, resume
+from xdsl_neuron.dialects.neuron.text import Cursor, resume, symbol_text
 from xdsl_neuron.dialects.neuron.types import render_tensor_spec
 from xdsl_neuron.isa import Space, TensorKind
 

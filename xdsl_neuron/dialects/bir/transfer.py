@@ -21,7 +21,6 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.bir.base import BirDma, BirInstruction, Row
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction_text import symbol_text
 from xdsl_neuron.dialects.instructions import (
     dma,
     gather,
@@ -31,7 +30,7 @@ from xdsl_neuron.dialects.neuron import (
     EdgesAttr,
     EngineAttr,
 )
-from xdsl_neuron.dialects.neuron.text import Cursor, quoted, resume
+from xdsl_neuron.dialects.neuron.text import Cursor, quoted, resume, symbol_text
 from xdsl_neuron.isa import Engine
 
 

@@ -57,7 +57,7 @@ class DmaInstruction(Instruction):
             raise VerifyException(
                 f"Expected operand '{operand.name}' of '{self.name}' to be in address "
                 f"space '{' or '.join(allowed)}', but got a {operand.space} instead."
-                + ("; copy it to SBUF first" if operand.space is Space.PSUM else "")
+                + (" Copy it to SBUF first" if operand.space is Space.PSUM else "")
             )
 
     @gate("DMA instruction must read and write same number of elements", "dma.md 9.8")

@@ -13,7 +13,7 @@ from xdsl_neuron.dialects.neuron.attributes import (
     TextAttribute,
     position_name,
 )
-from xdsl_neuron.dialects.neuron.text import Cursor
+from xdsl_neuron.dialects.neuron.text import Cursor, symbol_text
 from xdsl_neuron.system import UpdateMode, WaitMode
 
 
@@ -126,14 +126,6 @@ class AddressRotationScopeAttr(
     name = "neuron.address_rotation"
 
 
-def _symbol(name: str) -> str:
-    plain = name.replace("_", "a").replace(".", "a").replace("$", "a")
-    if plain.isascii() and plain.isalnum() and not plain[0].isdigit():
-        return f"@{name}"
-    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
-    return f'@"{escaped}"'
-
-
 @irdl_attr_definition
 class WaitsAttr(TextAttribute[tuple[tuple[WaitMode, str, Affine], ...]]):
     """
@@ -174,7 +166,7 @@ class WaitsAttr(TextAttribute[tuple[tuple[WaitMode, str, Affine], ...]]):
         for mode, name, threshold in self.data:
             event = mode is WaitMode.EVENT_SET_THEN_CLEAR
             value = "" if event else f" {threshold.render(index_name)}"
-            items.append(f"{mode} {_symbol(name)}{value}")
+            items.append(f"{mode} {symbol_text(name)}{value}")
         return f"[{', '.join(items)}]"
 
 
@@ -208,7 +200,7 @@ class UpdatesAttr(TextAttribute[tuple[tuple[UpdateMode, str, int], ...]]):
     def render(self, index_name: IndexName = position_name) -> str:
         """The list."""
         items = [
-            f"{mode} {_symbol(name)}"
+            f"{mode} {symbol_text(name)}"
             + ("" if mode in _WITHOUT_VALUE and value == 1 else f" {value}")
             for mode, name, value in self.data
         ]

@@ -53,6 +53,11 @@ def quoted(text: str) -> str:
     return '"' + _UNQUOTABLE.sub(_escaped, text) + '"'
 
 
+def symbol_text(name: str) -> str:
+    """`@name`, quoted where it is not an identifier."""
+    return "@" + (name if _WORD.fullmatch(name) else quoted(name))
+
+
 def _escaped(found: re.Match[str]) -> str:
     char = found[0]
     return "\\" + char if char in '"\\' else f"\\{ord(char):02X}"
