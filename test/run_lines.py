@@ -200,8 +200,8 @@ def _run_command(command: _Command, data: bytes) -> Result:
     while argv[0] == "not":
         inverted = not inverted
         argv = argv[1:]
-    if argv[0] in _TOOLS:
-        result = call(_TOOLS[argv[0]], argv[1:], data, command.join_stderr)
+    if argv[0] in TOOLS:
+        result = call(TOOLS[argv[0]], argv[1:], data, command.join_stderr)
     else:
         process = subprocess.run(
             argv,
@@ -258,7 +258,7 @@ def _filecheck(argv: list[str]) -> object:
     return main(["filecheck", *argv])
 
 
-_TOOLS: Mapping[str, Callable[[list[str]], object]] = {
+TOOLS: Mapping[str, Callable[[list[str]], object]] = {
     "neuron-opt": _our_command("xdsl_neuron.tools.opt"),
     "neuron-trace": _our_command("xdsl_neuron.tools.trace"),
     "neuron-run": _our_command("xdsl_neuron.tools.run"),
