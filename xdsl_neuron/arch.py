@@ -84,8 +84,9 @@ class Arch:
     # PE. Free sizes are elements per partition.
     pe_rows: int = field(default=128, metadata=_from("bir.md 5"))
     pe_columns: int = field(default=128, metadata=_from("bir.md 5"))
+    # penguin.md 7 reads "not 32x32 on v2"; quarters as such are a feature of gen3.
     pe_tile_sizes: tuple[int, ...] = field(
-        default=(32, 64, 128), metadata=_from("nki.md 1.1 (nc_matmul)")
+        default=(32, 64, 128), metadata=_from("nki.md 1.1 (nc_matmul), penguin.md 7")
     )
     pe_clock_ghz: float = field(metadata=_from("nki.md 4.1", "GHz"))
     max_stationary_free: int = field(default=128, metadata=_from("penguin.md 2.4"))
@@ -298,6 +299,7 @@ TRN1: Final = Arch(
     matmul_may_cross_banks=False,
     has_bf16_psum_accumulate=False,
     has_16bit_psum_transpose=False,
+    pe_tile_sizes=(64, 128),
     pe_clock_ghz=2.8,
     max_moving_free=512,
     max_moving_free_bf16=512,

@@ -247,6 +247,26 @@ class MatmulAccumulate(NumberedEnum):
     ACCUMULATE = "accumulate", 4
 
 
+class MatmulPerfMode(NumberedEnum):
+    """`MatmultPerfMode` (bir.md 1): several elements to a cell of the array."""
+
+    NONE = "None", 0
+    DOUBLE_ROW = "DoubleRow", 1
+    DOUBLE_COLUMN = "DoubleColumn", 2
+    DOUBLE_PIXEL = "DoublePixel", 3
+    DOUBLE_ROW_SW_INTERLEAVE = "DoubleRowSwInterleave", 4
+
+    @property
+    def rows_per_partition(self) -> int:
+        """Terms of the contraction that one partition holds."""
+        return 2 if self in _DOUBLE_ROWS else 1
+
+
+_DOUBLE_ROWS = frozenset(
+    {MatmulPerfMode.DOUBLE_ROW, MatmulPerfMode.DOUBLE_ROW_SW_INTERLEAVE}
+)
+
+
 class LoopKind(NumberedEnum):
     """Axis types of rolled loops (penguin.md 2.1, declaration order)."""
 

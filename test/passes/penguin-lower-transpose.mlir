@@ -8,8 +8,8 @@
 // CHECK-NEXT:    penguin.sb_atom_load %identity_i8 <- %identity
 // CHECK-NEXT:    %identity_bf16 = penguin.alloc : <128x128xbf16, sbuf>
 // CHECK-NEXT:    penguin.tensor_copy %identity_bf16 <- %identity_i8
-// CHECK:         penguin.matmul @T %p[0, 0][1 x 32, 1 x 64] <- %identity_bf16[0, 0][1 x 64, 1 x 64], %t[0, 0][1 x 64, 1 x 32] {accumulate = overwrite, is_transpose, engine = PE}
-// CHECK-NEXT:    penguin.matmul %p[0, 0][1 x 32, 1 x 64] <- %identity_bf16[0, 0][1 x 64, 1 x 64], %t[0, 0][1 x 64, 1 x 32] where 39 - l0 >= 0 and 39 - l1 >= 0 and 20 - l2 >= 0 {accumulate = overwrite, is_transpose, engine = PE}
+// CHECK:         penguin.matmul @T %p[0, 0][1 x 32, 1 x 64] <- %t[0, 0][1 x 64, 1 x 32], %identity_bf16[0, 0][1 x 64, 1 x 64] {is_transpose, accumulate = overwrite, engine = PE}
+// CHECK-NEXT:    penguin.matmul %p[0, 0][1 x 32, 1 x 64] <- %t[0, 0][1 x 64, 1 x 32], %identity_bf16[0, 0][1 x 64, 1 x 64] where 39 - l0 >= 0 and 39 - l2 >= 0 and 20 - l1 >= 0 {is_transpose, accumulate = overwrite, engine = PE}
 // CHECK-NEXT:    penguin.transpose %u <- %t[0, 0][1 x 32, 1 x 32]
 
 builtin.module attributes {neuron.target = #neuron.target<trn2>} {

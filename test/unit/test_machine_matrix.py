@@ -254,14 +254,14 @@ def test_transpose_mode_of_the_array_moves_bits() -> None:
     x = random((16, 8))
     x[3, 2] = np.nan
     text = psum(
-        "penguin.matmul %p <- %x1, %x0 {is_transpose}",
+        "penguin.matmul %p <- %x0, %x1 {is_transpose}",
         "16x8xf32",
         "16x16xf32",
         out="8x16xf32",
     )
     (result,) = run(text, x, np.eye(16, dtype=np.float32))
     assert result.tobytes() == x.T.tobytes()
-    masked = text.replace("{is_", "where 9 - l0 >= 0 and 9 - l1 >= 0 {is_")
+    masked = text.replace("{is_", "where 9 - l0 >= 0 and 9 - l2 >= 0 {is_")
     (result,) = run(masked, x, np.eye(16, dtype=np.float32))
     assert result[:, :10].tobytes() == np.ascontiguousarray(x[:10].T).tobytes()
     assert np.isnan(result[:, 10:]).all()

@@ -18,7 +18,6 @@ from xdsl_neuron.nki import tensor_spec
 from xdsl_neuron.tracer.errors import (
     NKIError,
     NKIIndexError,
-    NKINotImplementedError,
     NKITypeError,
     NKIValueError,
 )
@@ -357,8 +356,8 @@ def both_indirect(x: Any) -> None:
             lambda x: nisa.nc_matmul(
                 tile(32, 32, buffer=nl.psum), loaded(x), loaded(x), tile_size=(32, 32)
             ),
-            NKINotImplementedError,
-            "nc_matmul with tile_position and tile_size is not supported",
+            NKIError,
+            "nc_matmul tile_position and tile_size must be both set or not set.",
         ),
         wrong(
             lambda x: nisa.tensor_tensor(loaded(x), x, x, nl.add),

@@ -188,10 +188,6 @@ def row_of(call: Kernel) -> Kernel:
             ),
             "no instruction in front of it has reset",
         ),
-        indexed(
-            lambda x, c, i, j: fisa.nc_matmul(x, x, is_transpose=True),
-            "but not on trn2",
-        ),
     ],
 )
 def test_functional_limits(call: Kernel, message: str) -> None:

@@ -9,7 +9,8 @@ import pytest
 from numpy.typing import NDArray
 
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.numerics.matmul import matmul, matmul_transpose
+from xdsl_neuron.isa import MatmulPerfMode
+from xdsl_neuron.numerics.matmul import identity_product, matmul, matmul_transpose
 
 Array = NDArray[Any]
 
@@ -75,8 +76,43 @@ def test_free_dimensions_count_as_one():
 def test_double_row_sums_over_the_first_free_dimension():
     s, t = small_integers(4, 2, 3), small_integers(4, 2, 5, seed=1)
     out = np.zeros((3, 5), np.float32)
-    matmul(F32, F32, F32, double_row=True)(out, s, t)
-    np.testing.assert_array_equal(out, np.einsum("kjm,kjn->mn", s, t))
+    expected = np.einsum("kjm,kjn->mn", s, t)
+    matmul(F32, F32, F32, MatmulPerfMode.DOUBLE_ROW)(out, s, t)
+    np.testing.assert_array_equal(out, expected)
+    interleaved = np.moveaxis(s, 1, 2)
+    matmul(F32, F32, F32, MatmulPerfMode.DOUBLE_ROW_SW_INTERLEAVE)(out, interleaved, t)
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_modes_without_a_meaning_have_no_kernel():
+    for mode in (MatmulPerfMode.DOUBLE_COLUMN, MatmulPerfMode.DOUBLE_PIXEL):
+        with pytest.raises(ValueError, match=f"{mode} has no documented meaning"):
+            matmul(F32, F32, F32, mode)
+
+
+def test_zero_points_are_subtracted_first():
+    s = np.array([[0, 255], [7, 128]], np.uint8)
+    t = np.array([[1, 2, 3], [255, 0, 9]], np.uint8)
+    out = np.zeros((2, 3), np.float32)
+    U8 = DType.UINT8
+    matmul(F32, U8, U8, MatmulPerfMode.NONE, (128, 3))(out, s, t)
+    expected = (s.astype(int) - 128).T @ (t.astype(int) - 3)
+    np.testing.assert_array_equal(out, expected)
+    matmul(F32, U8, U8)(out, s, t)
+    np.testing.assert_array_equal(out, s.astype(int).T @ t.astype(int))
+
+
+def test_into_int32_psum():
+    s = np.array([[2.0**31, 0.5], [0.0, 1.0]], np.float32)
+    t = np.array([[1.0, -1.0], [1.0, 2.0]], np.float32)
+    out = np.full((2, 2), 5, np.int32)
+    matmul(F32, F32, F32)(np.zeros((2, 2), np.float32), s, t)
+    kernel = matmul(DType.INT32, F32, F32)
+    kernel(out, s, t)
+    # Rounded to nearest even, saturated; added with wrap.
+    assert out.tolist() == [[2**31 - 1, -(2**31)], [2, 2]]
+    kernel(out, s, t, True)
+    assert out.tolist() == [[-2, 0], [4, 4]]
 
 
 def layouts(x: Array) -> list[Array]:
@@ -160,19 +196,40 @@ def test_transpose_moves_bits(dtype: DType, kind: Any):
     patterns = np.arange(60, dtype=kind) * kind(0x7FA1) + kind(0x7F81)
     x = patterns.reshape(4, 15).view(storage)
     out = np.zeros((15, 4), storage)
-    matmul_transpose(dtype, dtype)(out, x)
+    matmul_transpose(dtype, dtype)(out, x, np.eye(4).astype(storage))
     assert out.view(kind).tolist() == patterns.reshape(4, 15).T.tolist()
 
 
 def test_transpose_of_fp8_pads_bytes():
     x = np.array([[1.0, -2.0]], ml_dtypes.float8_e4m3)
     out = np.zeros((2, 1), ml_dtypes.bfloat16)
-    matmul_transpose(BF16, DType.FLOAT8_E4M3)(out, x)
+    matmul_transpose(BF16, DType.FLOAT8_E4M3)(out, x, np.ones((1, 1), x.dtype))
     assert out.view(np.uint16).tolist() == [[0x38], [0xC0]]
 
 
 def test_transpose_of_several_free_dimensions():
     x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
     out = np.zeros((12, 2), np.float32)
-    matmul_transpose(F32, F32)(out, x)
+    matmul_transpose(F32, F32)(out, x, np.eye(2, dtype=np.float32))
     np.testing.assert_array_equal(out, x.reshape(2, 12).T)
+
+
+@pytest.mark.parametrize(
+    ("moving", "message"),
+    [
+        ([[2.0, 0.0], [0.0, 1.0]], "something else than 0 and 1"),
+        ([[NAN, 0.0], [0.0, 1.0]], "something else than 0 and 1"),
+        ([[1.0, 0.0], [1.0, 0.0]], "column 0 .* has 2 ones"),
+    ],
+)
+def test_transpose_refuses_what_is_no_choice(moving: list[Any], message: str):
+    x, out = np.ones((2, 2), np.float32), np.zeros((2, 2), np.float32)
+    with pytest.raises(ValueError, match=message):
+        matmul_transpose(F32, F32)(out, x, np.array(moving, np.float32))
+
+
+def test_product_with_an_identity_is_no_exact_transpose():
+    x = np.array([[1.5, -0.0], [INF, 2.0]], np.float32)
+    out = np.zeros((2, 2), np.float32)
+    identity_product(F32, F32)(out, x)
+    assert repr(out.tolist()) == "[[nan, inf], [0.0, 2.0]]"

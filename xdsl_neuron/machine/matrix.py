@@ -5,29 +5,43 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from xdsl.dialects.builtin import IntegerAttr
 
 from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.dialects.instructions import matrix as isa
+from xdsl_neuron.dialects.instructions.sparse import MatmulSparse
+from xdsl_neuron.dialects.instructions.systolic import MatmulBase
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import MatmulAccumulate
 from xdsl_neuron.machine.build import Array, Build
+from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.lanes import FULL, mask_array
 from xdsl_neuron.machine.nests import Nums, regroup
 from xdsl_neuron.machine.site import Emitter, Scope, Site
-from xdsl_neuron.machine.transposes import ArrayTranspose
 from xdsl_neuron.mask import Box
-from xdsl_neuron.numerics import matmul
+from xdsl_neuron.numerics import matmul, sparse
 from xdsl_neuron.numerics.kernel import Kernel
 
+REPLICATION: Final = (
+    "replication_resolution",
+    "replication_shift_amnt",
+    "replication_num_rows",
+)
 
-class Matmul(Site):
-    """`dst (+)= stationary.T @ moving`; the lanes of its mask are (k, m..., n...)."""
 
-    def __init__(self, scope: Scope, op: isa.Matmul) -> None:
+class Product(Site):
+    """
+    `dst (+)= stationary.T @ moving`; the lanes of its mask are (k..., m..., n...).
+
+    `kernel` is called with the views of dst and of the operands, and whether they join.
+    """
+
+    def __init__(self, scope: Scope, op: MatmulBase, kernel: Kernel) -> None:
         super().__init__(scope, op)
+        refuse_replication(op)
         sides = self.sides
-        types = [sides[name].dtype for name in ("dst", "stationary", "moving")]
-        self.kernel = self.make_kernel(*types)
+        self.kernel = kernel
+        self._is_open = op.is_open
         self._accumulate = op.accumulate.data
         self._condition = None if op.accumulate_if is None else op.accumulate_if.data
         for name in ("stationary", "moving"):
@@ -37,24 +51,19 @@ class Matmul(Site):
             if self.mask is None and strides is not None:
                 side.regroup(flat, strides)
 
-    def make_kernel(self, dst: DType, stationary: DType, moving: DType) -> Kernel:
-        """Kernel(out, stationary, moving, accumulate)."""
-        return matmul.matmul(dst, stationary, moving)
-
     def emit(self, build: Build) -> None:
         box = self.box(build)
         if box is None:
             return
         taken: list[Any] = []
-        stationary = self._operand(build, "stationary", box, taken)
-        moving = self._operand(build, "moving", box, taken)
+        operands = [self._operand(build, name, box, taken) for name in self.op.INS]
         if box is not FULL and self.mask is not None:
             self._check_output_mask(box)
-        self.multiply(build, box, stationary, moving)
+        self._multiply(build, box, *operands)
         for buffer in taken:
             build.pool.give(buffer)
 
-    def multiply(self, build: Build, box: Box, *operands: Any) -> None:
+    def _multiply(self, build: Build, box: Box, *operands: Any) -> None:
         """The product of the operands, written to or added to the destination."""
         side = self.sides["dst"]
         offset, nums = self.clipped(build, "dst", box)
@@ -80,7 +89,7 @@ class Matmul(Site):
         if self._condition is not None:
             indices = [build.values[depth] for depth in self.depths]
             return self._condition.evaluate(indices) >= 0
-        if self._accumulate is MatmulAccumulate.AUTO:
+        if self._is_open:
             return None
         return self._accumulate is MatmulAccumulate.ACCUMULATE
 
@@ -146,12 +155,65 @@ def _renumbered(predicate: Affine, dims: Sequence[int]) -> Affine:
     return predicate.substitute(replace)
 
 
+def refuse_replication(op: MatmulBase) -> None:
+    """Rows that the array replicates: what it then computes is not documented."""
+    for name in REPLICATION:
+        value = op.properties.get(name)
+        if isinstance(value, IntegerAttr) and value.value.data:
+            raise MachineError(
+                op, f"has {name} {value.value.data}, which has no documented meaning"
+            )
+
+
+def _types(op: MatmulBase) -> tuple[DType, DType, DType]:
+    data = op.data()
+    return data["dst"].dtype, data["stationary"].dtype, data["moving"].dtype
+
+
+def _zero_points(op: isa.Matmul) -> tuple[int, int]:
+    given = (op.stationary_quant_offset, op.moving_quant_offset)
+    first, second = (0 if value is None else value.value.data for value in given)
+    return first, second
+
+
+def _transposing(op: isa.Matmul) -> Kernel:
+    """The kernel of the transpose mode, whose operand is checked while running."""
+    dst, src, _ = _types(op)
+    move = matmul.matmul_transpose(dst, src)
+
+    def kernel(out: Array, data: Array, moving: Array, accumulate: bool) -> None:
+        try:
+            move(out, data, moving)
+        except ValueError as error:
+            raise MachineError(op, str(error)) from error
+
+    return kernel
+
+
 def _matmul(scope: Scope, op: isa.Matmul) -> Emitter:
     if op.is_transpose is not None:
-        return ArrayTranspose(scope, op).emit
-    return Matmul(scope, op).emit
+        return Product(scope, op, _transposing(op)).emit
+    mode, zeros = op.perf_mode.data, _zero_points(op)
+    try:
+        kernel = matmul.matmul(*_types(op), mode, zeros)
+    except ValueError as error:
+        raise MachineError(op, str(error)) from error
+    return Product(scope, op, kernel).emit
+
+
+def _sparse(scope: Scope, op: MatmulSparse) -> Emitter:
+    multiply = sparse.matmul_sparse(*_types(op), op.ratio, _zero_points(op))
+
+    def kernel(*arguments: Any) -> None:
+        try:
+            multiply(*arguments)
+        except ValueError as error:
+            raise MachineError(op, str(error)) from error
+
+    return Product(scope, op, kernel).emit
 
 
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.Matmul: _matmul,
+    MatmulSparse: _sparse,
 }

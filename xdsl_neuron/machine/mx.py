@@ -4,15 +4,11 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from xdsl_neuron.dialects.instructions import mx as isa
-from xdsl_neuron.dtypes import DType
-from xdsl_neuron.machine.build import Build
 from xdsl_neuron.machine.calls import Call, types_of
 from xdsl_neuron.machine.elementwise import Tensor
-from xdsl_neuron.machine.lanes import FULL
-from xdsl_neuron.machine.matrix import Matmul
+from xdsl_neuron.machine.matrix import Product
 from xdsl_neuron.machine.site import Emitter, Scope
 from xdsl_neuron.numerics import mx
-from xdsl_neuron.numerics.kernel import Kernel
 
 
 def _quantize(scope: Scope, op: isa.QuantizeMx) -> Emitter:
@@ -25,24 +21,10 @@ def _quantize(scope: Scope, op: isa.QuantizeMx) -> Emitter:
     return Call(scope, op, kernel, outs, (Tensor("src"),), keeps).emit
 
 
-class MatmulMx(Matmul):
-    """A matmul whose operands are packed, with an array of scales for each."""
-
-    def make_kernel(self, dst: DType, stationary: DType, moving: DType) -> Kernel:
-        return mx.matmul_mx(dst, stationary, moving)
-
-    def emit(self, build: Build) -> None:
-        views: list[Any] = []
-        for name in self.op.INS:
-            side = self.sides[name]
-            offset, nums = self.clipped(build, name, FULL)
-            build.reads(side, offset, nums, side.strides)
-            views.append(build.view(side.slot, side.numpy, offset, nums, side.strides))
-        self.multiply(build, FULL, *views)
-
-
 def _matmul(scope: Scope, op: isa.MatmulMx) -> Emitter:
-    return MatmulMx(scope, op).emit
+    data = op.data()
+    types = [data[name].dtype for name in ("dst", "stationary", "moving")]
+    return Product(scope, op, mx.matmul_mx(*types)).emit
 
 
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {

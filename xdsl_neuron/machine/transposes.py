@@ -10,12 +10,12 @@ from xdsl_neuron.dialects.instructions import matrix as matrix_isa
 from xdsl_neuron.dialects.instructions import transpose as isa
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.indirect import Indirect
-from xdsl_neuron.machine.lanes import FULL
 from xdsl_neuron.machine.nests import Nums, Strides, regroup
 from xdsl_neuron.machine.site import Emitter, Scope
 from xdsl_neuron.machine.transfer import Transfer
-from xdsl_neuron.mask import Box
-from xdsl_neuron.numerics import casts, indirect
+from xdsl_neuron.mask import Box, boxes
+from xdsl_neuron.numerics import casts, indirect, matmul
+from xdsl_neuron.numerics.kernel import Kernel
 
 
 class Permuted(Transfer):
@@ -81,24 +81,45 @@ class Permuted(Transfer):
         build.pool.give(buffer)
 
 
-class ArrayTranspose(Permuted):
+class Multiplied(Permuted):
     """
-    A matmul in transpose mode: `dst[n, k] = moving[k, n]`, bit for bit.
+    A transpose of the tensor engine before gen3: a product with the identity.
 
-    The identity that goes in as the stationary operand does not take part, and what
-    the destination holds is overwritten.
+    `kernel(out, src)` multiplies. A mask leaves a box that is multiplied as a whole.
     """
 
-    SOURCE: ClassVar = "moving"
+    def __init__(self, scope: Scope, instruction: Instruction, kernel: Kernel) -> None:
+        super().__init__(scope, instruction)
+        self._multiply = kernel
 
-    def emit_box(self, build: Build, box: Box) -> None:
-        """The steps of one box, whose rows and contraction are clipped alike."""
-        if box is not FULL and box.ranges[0] != box.ranges[1]:
-            raise self.refuse(
-                "the mask of a transpose clips the identity's rows and columns "
-                f"differently, {box.ranges[0]} and {box.ranges[1]}"
+    def emit(self, build: Build) -> None:
+        box = self.box(build)
+        if box is None:
+            return
+        dst, src = self.sides["dst"], self.sides[self.SOURCE]
+        offset, nums = self.clipped(build, self.SOURCE, box)
+        build.reads(src, offset, nums, src.strides)
+        view = build.view(src.slot, src.numpy, offset, nums, src.strides)
+        if not box.residual:
+            build.emit(self._multiply, self._out(build, box), view)
+            return
+        scratch, buffer = build.scratch(nums[::-1], dst.numpy)
+        build.emit(self._multiply, scratch, view)
+        origin = [low for low, _ in box.ranges]
+        for part in boxes(box):
+            rows, columns = (
+                slice(low - first, high - first)
+                for (low, high), first in zip(part.ranges, origin, strict=True)
             )
-        super().emit_box(build, box)
+            build.emit(np.copyto, self._out(build, part), scratch[columns, rows])
+        build.pool.give(buffer)
+
+    def _out(self, build: Build, box: Box) -> Any:
+        """The destination in a box, which is written."""
+        dst = self.sides["dst"]
+        target = self.clipped(build, "dst", box)
+        build.writes(dst, *target, dst.strides)
+        return build.view(dst.slot, dst.numpy, *target, dst.strides)
 
 
 class GatherTranspose(Indirect):
@@ -137,7 +158,11 @@ class GatherTranspose(Indirect):
 
 
 def _transpose(scope: Scope, op: matrix_isa.Transpose) -> Emitter:
-    return Permuted(scope, op).emit
+    if not op.is_product:
+        return Permuted(scope, op).emit
+    data = op.data()
+    kernel = matmul.identity_product(data["dst"].dtype, data["src"].dtype)
+    return Multiplied(scope, op, kernel).emit
 
 
 def _dma_transpose(scope: Scope, op: isa.DmaTranspose) -> Emitter:

@@ -3,7 +3,7 @@
 from enum import Enum
 from typing import Final
 
-from xdsl_neuron.isa import DgeType, Engine, OobMode, Space
+from xdsl_neuron.isa import DgeType, Engine, MatmulPerfMode, OobMode, Space
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 
 
@@ -110,6 +110,12 @@ _DGE: Final = {
     dge_mode.hwdge: DgeType.HWDGE,
     dge_mode.none: DgeType.NONE,
 }
+_PERF_MODES: Final = {
+    matmul_perf_mode.none: MatmulPerfMode.NONE,
+    # One instruction: gen3's form has the 2 as the first free dimension.
+    matmul_perf_mode.double_row: MatmulPerfMode.DOUBLE_ROW,
+    matmul_perf_mode.double_row_gen3: MatmulPerfMode.DOUBLE_ROW,
+}
 _OOB: Final = {oob_mode.error: OobMode.ERROR, oob_mode.skip: OobMode.SKIP}
 
 
@@ -138,6 +144,13 @@ def as_dge(value: object) -> DgeType:
 def as_oob(value: object) -> OobMode:
     """An `nisa.oob_mode` as the instruction set's."""
     return _OOB[oob_mode(_member(value, oob_mode, "oob_mode"))]
+
+
+def as_perf_mode(value: object) -> MatmulPerfMode:
+    """An `nisa.matmul_perf_mode` as the instruction set's; None is none."""
+    if value is None:
+        return MatmulPerfMode.NONE
+    return _PERF_MODES[matmul_perf_mode(_member(value, matmul_perf_mode, "perf_mode"))]
 
 
 def as_reduce_cmd(value: object) -> reduce_cmd:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import gcd
 
 from xdsl.context import Context
@@ -13,7 +14,7 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects.bir import FuncOp, LoopOp, MemsetOp
 from xdsl_neuron.dialects.instruction import Instruction, Operand, target_of
-from xdsl_neuron.dialects.instructions.matrix import Matmul
+from xdsl_neuron.dialects.instructions.systolic import MatmulBase
 from xdsl_neuron.dialects.neuron import (
     Access,
     AffineAttr,
@@ -58,19 +59,16 @@ class BirLegalizeMmAccumulationGroups(ModulePass):
 Change = Callable[[], None]
 
 
-def is_open(operation: Operation) -> bool:
-    """Whether it is a matmul whose accumulation is still to be decided."""
-    return (
-        isinstance(operation, Matmul)
-        and operation.accumulate_if is None
-        and operation.accumulate.data is MatmulAccumulate.AUTO
-    )
-
-
 def _decisions(function: FuncOp) -> Iterator[Change]:
     """The changes that decide every open matmul of a function."""
     instructions = operations_of(function, Instruction)
-    matmuls = [op for op in instructions if isinstance(op, Matmul) and is_open(op)]
+    products = [op for op in instructions if isinstance(op, MatmulBase)]
+    for transpose in products:
+        if transpose.accumulate.data is MatmulAccumulate.AUTO and (
+            transpose.accumulate_if is None and not transpose.is_open
+        ):
+            yield partial(_set, transpose, MatmulAccumulate.OVERWRITE)
+    matmuls = [op for op in products if op.is_open]
     if not matmuls:
         return
     tracked = {matmul.data_values()["dst"] for matmul in matmuls}
@@ -110,7 +108,7 @@ def _units(
     return units
 
 
-def _inner_loops(matmul: Matmul) -> list[LoopOp]:
+def _inner_loops(matmul: MatmulBase) -> list[LoopOp]:
     """The loops around a matmul and inside the scope of its location."""
     location = matmul.data_values()["dst"]
     if not isinstance(location, OpResult):
@@ -151,8 +149,8 @@ class _Freshness:
     """Follows which cells of PSUM locations have been written."""
 
     units: dict[SSAValue, int]
-    loops: dict[Matmul, list[LoopOp]] = field(
-        default_factory=dict[Matmul, list[LoopOp]]
+    loops: dict[MatmulBase, list[LoopOp]] = field(
+        default_factory=dict[MatmulBase, list[LoopOp]]
     )
     written: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     records: dict[Operation, Records] = field(default_factory=dict[Operation, Records])
@@ -171,7 +169,7 @@ class _Freshness:
                 continue
             touched = execution.cells(operation, operand, unit)
             before = self.written.get(operand.value, 0)
-            if touched and isinstance(operation, Matmul) and is_open(operation):
+            if touched and isinstance(operation, MatmulBase) and operation.is_open:
                 held = touched & before
                 record = _Record(touched ^ held if held else _ALL, bool(held))
                 indices = tuple(
@@ -182,11 +180,15 @@ class _Freshness:
             self.written[operand.value] = before | touched
 
 
+def _set(matmul: MatmulBase, how: MatmulAccumulate) -> None:
+    matmul.properties["accumulate"] = MatmulAccumulateAttr(how)
+
+
 @dataclass(frozen=True)
 class _Decision:
     """What becomes of one open matmul."""
 
-    matmul: Matmul
+    matmul: MatmulBase
     loops: list[LoopOp]
     unit: int
     names: NamePool
@@ -222,7 +224,7 @@ class _Decision:
         return first
 
     def _state(self, how: MatmulAccumulate) -> None:
-        self.matmul.properties["accumulate"] = MatmulAccumulateAttr(how)
+        _set(self.matmul, how)
 
     def _accumulate_after(self, first: tuple[int, ...]) -> None:
         """Accumulate in all iterations but one: some index is above its value there."""

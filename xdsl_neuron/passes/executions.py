@@ -14,8 +14,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects.instruction import Instruction, Operand
 from xdsl_neuron.dialects.instructions.control import DoWhile, DynamicFor
-from xdsl_neuron.dialects.instructions.matrix import Matmul
 from xdsl_neuron.dialects.instructions.reduction import TensorReduce
+from xdsl_neuron.dialects.instructions.systolic import MatmulBase
 from xdsl_neuron.dialects.neuron import Access
 from xdsl_neuron.dialects.structure import For
 from xdsl_neuron.mask import boxes, clip
@@ -155,7 +155,7 @@ class Execution:
         box = clip(masks, frame.lanes, indices)
         if box is None:
             return ()
-        whole = isinstance(instruction, Matmul | TensorReduce)
+        whole = isinstance(instruction, MatmulBase | TensorReduce)
         parts = (box,) if whole else boxes(box)
         found = [frame.cut(each.ranges)[place] for each in parts]
         return [

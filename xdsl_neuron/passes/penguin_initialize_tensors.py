@@ -21,8 +21,8 @@ from xdsl_neuron.dialects.instructions.dma import (
 from xdsl_neuron.dialects.instructions.elementwise import TensorCopyPredicated
 from xdsl_neuron.dialects.instructions.gather import StreamShuffle
 from xdsl_neuron.dialects.instructions.index import NonzeroWithCount
-from xdsl_neuron.dialects.instructions.matrix import Matmul
 from xdsl_neuron.dialects.instructions.mx import QuantizeMx
+from xdsl_neuron.dialects.instructions.systolic import MatmulBase
 from xdsl_neuron.dialects.instructions.transpose import DmaIndirectTranspose
 from xdsl_neuron.dialects.neuron import (
     PARTITIONS,
@@ -205,19 +205,15 @@ class _Coverage:
 
 
 def _is_open_matmul(operation: Instruction) -> bool:
-    return (
-        isinstance(operation, Matmul)
-        and operation.accumulate_if is None
-        and operation.accumulate.data is MatmulAccumulate.AUTO
-    )
+    return isinstance(operation, MatmulBase) and operation.is_open
 
 
 def _reads(operation: Instruction, name: str) -> bool:
     """Whether what an operand held before matters."""
     if name in operation.INS:
         return True
-    if isinstance(operation, Matmul):
-        return not _is_open_matmul(operation) and (
+    if isinstance(operation, MatmulBase):
+        return (
             operation.accumulate_if is not None
             or operation.accumulate.data is MatmulAccumulate.ACCUMULATE
         )

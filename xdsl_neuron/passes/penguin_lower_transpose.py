@@ -123,43 +123,66 @@ def _lower(transpose: penguin.TransposeOp, identities: Identities) -> None:
         "engine": EngineAttr(Engine.PE),
         "accumulate": MatmulAccumulateAttr(MatmulAccumulate.OVERWRITE),
     }
-    exact = arch.has_exact_pe_transpose
     if transpose.masks():
-        properties["predicates"] = _predicates(transpose, exact)
-    for name in ("inst_name", "after"):
-        if (value := transpose.properties.get(name)) is not None:
-            properties[name] = value
-    tiles = [(identity, square), (src.value, src.access)]
-    if exact:
+        properties["predicates"] = _predicates(transpose)
+    if arch.has_exact_pe_transpose:
         properties["is_transpose"] = UnitAttr()
+    last: dict[str, Attribute] = {
+        name: value
+        for name in ("inst_name", "after")
+        if (value := transpose.properties.get(name)) is not None
+    }
+    new: list[penguin.AllocOp | penguin.MatMulOp | penguin.TensorCopyOp] = []
+    target, access = dst.value, dst.access
+    narrow = not arch.has_exact_pe_transpose and dst.dtype is not DType.FLOAT32
+    if narrow:
+        # The array drains fp32 (bir.md 8.5 psum_legalization); a copy narrows it.
+        kind = TensorType.of(dst.shape, DType.FLOAT32, Space.PSUM)
+        wide = penguin.AllocOp.make(kind, "transposed")
+        target, access = wide.results[0], None
+        new.append(wide)
     else:
-        tiles.reverse()
-    new = penguin.MatMulOp.make(
-        [dst.value, *(value for value, _ in tiles)],
-        properties,
-        [dst.access, *(access for _, access in tiles)],
-        transpose.loop_indices(),
+        properties |= last
+    new.append(
+        penguin.MatMulOp.make(
+            [target, src.value, identity],
+            properties,
+            [access, src.access, square],
+            transpose.loop_indices(),
+        )
     )
-    new.attributes.update(transpose.attributes)
-    replace_with(transpose, [new])
+    if narrow:
+        if transpose.masks():
+            masks = tuple(renumbered(p, (1, 0)) for p in transpose.masks())
+            last["predicates"] = PredicatesAttr(masks)
+        new.append(
+            penguin.TensorCopyOp.make(
+                [dst.value, target],
+                last,
+                [dst.access, None],
+                transpose.loop_indices(),
+            )
+        )
+    for operation in new:
+        operation.attributes.update(transpose.attributes)
+    replace_with(transpose, new)
 
 
-def _predicates(transpose: penguin.TransposeOp, exact: bool) -> PredicatesAttr:
+def _predicates(transpose: penguin.TransposeOp) -> PredicatesAttr:
     """
     The mask over a matmul's lanes (k, m, n) instead of the source's (p, f).
 
-    A row p is a row k of both operands and a column of the identity, which is n, or m
-    in the array's own mode; the data's columns are the other of them.
+    A row p is a row k of both operands and a column n of the identity; the data's
+    columns are m.
     """
     data = transpose.data()
     if any(len(operand.shape) != 2 for operand in data.values()):
         raise DiagnosticError(
             transpose, "is masked, which takes a source and destination of rank 2"
         )
-    identity, columns = (1, 2) if exact else (2, 1)
     found: list[Affine] = []
     for predicate in transpose.masks():
-        found.append(renumbered(predicate, (0, columns)))
+        found.append(renumbered(predicate, (0, 1)))
         if 0 in predicate.lanes:
-            found.append(renumbered(predicate, (identity, columns)))
+            found.append(renumbered(predicate, (2, 1)))
     return PredicatesAttr(tuple(found))

@@ -40,5 +40,6 @@ RENAMED: Final[dict[type[ComputeInstruction], type[Instruction]]] = {
     penguin.DropoutMaskOp: bir.DropoutOp,
     penguin.QuantizeMXOp: bir.QuantizeMxOp,
     penguin.MatMulMXOp: bir.MatmultMxOp,
+    penguin.MatMulSparseOp: bir.MatmultSparseOp,
 }
 """The bir class of each penguin class."""

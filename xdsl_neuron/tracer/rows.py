@@ -14,7 +14,7 @@ from xdsl_neuron.isa import AluOp, MatmulAccumulate
 from xdsl_neuron.tracer.accumulators import Fold
 from xdsl_neuron.tracer.errors import NKINotImplementedError
 from xdsl_neuron.tracer.index import Mask
-from xdsl_neuron.tracer.matrix import ACCUMULATE
+from xdsl_neuron.tracer.matrix import ACCUMULATE, ArrayTile
 from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.tiles import TileBuilders, immediate
 from xdsl_neuron.tracer.views import View
@@ -292,12 +292,16 @@ class RowBuilders(TileBuilders):
         scales: tuple[View, View],
         accumulate: MatmulAccumulate,
         name: str | None = None,
+        tile: ArrayTile | None = None,
     ) -> View:
         """A matmul of packed operands; `scales` are (stationary's, moving's)."""
         self.emit(
             penguin.MatMulMXOp,
             [dst, stationary, moving, *scales],
-            {"accumulate": ACCUMULATE[accumulate]},
+            {
+                "accumulate": ACCUMULATE[accumulate],
+                **({} if tile is None else tile.properties()),
+            },
             name=name,
         )
         return dst

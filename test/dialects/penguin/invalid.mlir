@@ -123,6 +123,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn1>} {
 %i = penguin.alloc : <128x512xi32, sbuf>
 %acc = penguin.alloc : <128x512xf32, psum>
 %n = penguin.alloc : <128x512xi32, psum>
+%h = penguin.alloc : <128x512xi16, psum>
 // expected-error @below {{Result buffer of matmult must be psum! Got f: f32[128, 512] in sbuf}}
 penguin.matmul %f <- %w[0, 0][1 x 128, 1 x 128], %x
 // expected-error @below {{number of partitions mismatch in parameters (stationary: 128, moving: 64)}}
@@ -135,7 +136,8 @@ penguin.matmul %acc <- %w[0, 0][1 x 128, 1 x 64], %x
 penguin.matmul %acc <- %w[0, 0][1 x 128, 1 x 128], %i
 // expected-error @below {{a float32 or tfloat32 operand goes only with another one, got bfloat16 and float32}}
 penguin.matmul %acc <- %w[0, 0][1 x 128, 1 x 128], %f
-// expected-error @below {{PSUM tensor for non-transpose writes must be a 4-byte dtype (FP32/int32), got int32}}
+// expected-error @below {{PSUM tensor for non-transpose writes must be a 4-byte dtype (FP32/int32), got int16}}
+penguin.matmul %h <- %w[0, 0][1 x 128, 1 x 128], %x
 penguin.matmul %n <- %w[0, 0][1 x 128, 1 x 128], %x
 
 // -----
@@ -144,7 +146,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   %w = penguin.alloc : <128x128xbf16, sbuf>
   %x = penguin.alloc : <128x1024xbf16, sbuf>
   %acc = penguin.alloc : <128x1024xf32, psum>
-  // expected-error @below {{moving free size 1024 exceeds 512; loop over blocks of 512 columns}}
+  // expected-error @below {{moving free size 1024 exceeds 512: loop over two halves, or use a block dimension}}
   penguin.matmul %acc <- %w, %x
   // expected-error @below {{access to 'dst' crosses a PSUM bank: bytes 1024 to 3071 of a partition, banks hold 2048}}
   penguin.matmul %acc[0, 256][1 x 128, 1 x 512] <- %w, %x[0, 0][1 x 128, 1 x 512]
@@ -376,7 +378,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn1>} {
   // expected-error @below {{DMA transpose with a vector of dynamic offsets is not supported on trn1}}
   penguin.dma_indirect_transpose %c <- %b[0][64 x 16, 64 x 1, 1 x 64], %i {axes = [2, 1, 0], max_index = 512}
   // expected-error @below {{trn1 has no transpose mode; multiply by an identity}}
-  penguin.matmul %p <- %eye, %x {is_transpose}
+  penguin.matmul %p <- %x, %eye {is_transpose}
 }
 
 // -----
@@ -467,10 +469,10 @@ penguin.sb_atom_store %d <- %t
 %f = penguin.alloc : <32x64xf32, psum>
 %w = penguin.alloc : <64x32xbf16, sbuf>
 // expected-error @below {{Transpose mode on or after Gen3 requires input and output dtypes to be the same, got bfloat16 to float32}}
-penguin.matmul %f <- %eye, %x {is_transpose}
+penguin.matmul %f <- %x, %eye {is_transpose}
 // expected-error @below {{tile shape mismatch, expected '[32, 32]' (stationary free, moving free) for 'dst', got [32, 64]}}
-penguin.matmul %p <- %w, %x {is_transpose}
-penguin.matmul %p <- %eye, %x {is_transpose}
+penguin.matmul %p <- %x, %w {is_transpose}
+penguin.matmul %p <- %x, %eye {is_transpose}
 
 // -----
 

@@ -42,6 +42,7 @@ penguin.quantize_mx %q, %s <- %x where 31 - l0 >= 0
 %i = penguin.alloc : <128x64xi32, sbuf>
 %acc = penguin.alloc : <64x128xf32, psum>
 %out = penguin.alloc : <64x128xf32, sbuf>
+%half = penguin.alloc : <64x128xf16, psum>
 // expected-error @below {{Result buffer of matmult must be psum!}}
 penguin.matmul_mx %out <- %w, %m, %t, %s
 // expected-error @below {{Unsupported dtype 'bfloat16' of 'moving' in 'penguin.matmul_mx', expected one of the following dtypes: float8_e4m3fn_x4, float8_e5m2_x4, float4_e2m1fn_x4}}
@@ -64,8 +65,14 @@ penguin.matmul_mx %acc <- %w[0, 0][1 x 96, 1 x 64], %m[0, 0][1 x 96, 1 x 128], %
 penguin.matmul_mx %acc <- %w, %m[0, 0][1 x 64, 1 x 128], %t, %s
 // expected-error @below {{tile shape mismatch, expected '[64, 128]' (stationary free, moving free) for 'dst', got [64, 100]}}
 penguin.matmul_mx %acc[0, 0][1 x 64, 1 x 100] <- %w, %m, %t, %s
-// expected-error @below {{'penguin.matmul_mx' has no moving_onezero}}
-penguin.matmul_mx %acc <- %w, %m, %t, %s {moving_onezero}
+// expected-error @below {{nc_matmul_mx does not support column PE tiling, got column 0 and tile_size [128, 64]; use column 0 and all 128 columns}}
+penguin.matmul_mx %acc <- %w, %m, %t, %s {tile_row = 0, tile_column = 0, tile_size = [128, 64]}
+// expected-error @below {{nc_matmul_mx accesses 32 partitions in a tile of 64 rows; they must be as many}}
+penguin.matmul_mx %acc <- %w[0, 0][1 x 32, 1 x 64], %m[0, 0][1 x 32, 1 x 128], %t[0, 0][1 x 4, 1 x 64], %s[0, 0][1 x 4, 1 x 128] {tile_row = 64, tile_column = 0, tile_size = [64, 128]}
+// expected-error @below {{'penguin.matmul_mx' has a replication_shift_amnt of 0, got 1}}
+penguin.matmul_mx %acc <- %w, %m, %t, %s {replication_shift_amnt = 1}
+// expected-error @below {{PSUM tensor for non-transpose writes must be a 4-byte dtype (FP32/int32), got float16}}
+penguin.matmul_mx %half <- %w, %m, %t, %s
 // expected-error @below {{'penguin.matmul_mx' takes no mask}}
 penguin.matmul_mx %acc <- %w, %m, %t, %s where 31 - l0 >= 0
 

@@ -121,8 +121,8 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>, neuron.version 
     penguin.pool_gather %picked <- %t, %columns
     %identity = penguin.alloc : <128x128xbf16, sbuf>
     %turned = penguin.alloc : <64x128xbf16, psum>
-    // CHECK: penguin.matmul %turned <- %identity, %s {accumulate = overwrite, is_transpose}
-    penguin.matmul %turned <- %identity, %s {accumulate = overwrite, is_transpose}
+    // CHECK: penguin.matmul %turned <- %s, %identity {is_transpose, accumulate = overwrite}
+    penguin.matmul %turned <- %s, %identity {accumulate = overwrite, is_transpose}
     penguin.return
   }
 }

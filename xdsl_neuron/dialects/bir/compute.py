@@ -12,6 +12,7 @@ from xdsl_neuron.dialects.instructions import (
     gather,
     matrix,
     reduction,
+    sparse,
 )
 
 
@@ -93,6 +94,14 @@ class MatmultOp(matrix.Matmul, BirInstruction):
 
     name = "bir.matmult"
     ROW: ClassVar = Row(8, "Matmult")
+
+
+@irdl_op_definition
+class MatmultSparseOp(sparse.MatmulSparse, BirInstruction):
+    """A matrix product with tagged weights."""
+
+    name = "bir.matmult_sparse"
+    ROW: ClassVar = Row(9, "MatmultSparse", 30)
 
 
 @irdl_op_definition

@@ -57,7 +57,6 @@ CREATED_BY: Final = {
     "ActivationReadAccumulator": "lower_act",
     "DveReadAccumulator": "lower_dve",
     "LoadActFuncSet": "lower_act",
-    "MatmultSparse": _FRONT_END,
     "NoOp": "lower_sync",
     "EventSemaphore": "synchronizer",
     "GroupResetSemaphores": "alloc_semaphores",

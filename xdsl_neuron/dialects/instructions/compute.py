@@ -1,10 +1,12 @@
 """The base of instructions that run on a compute engine, and the rules they share."""
 
+from itertools import islice, product
 from typing import ClassVar
 
 from xdsl.irdl import prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import (
     MAX_DIMS,
@@ -16,6 +18,8 @@ from xdsl_neuron.dialects.instruction import (
 from xdsl_neuron.dialects.neuron import EngineAttr
 from xdsl_neuron.dialects.neuron.attributes import render_access
 from xdsl_neuron.isa import Engine, Space
+
+_ENUMERATED_ITERATIONS = 1024
 
 
 class ComputeInstruction(Instruction):
@@ -99,7 +103,7 @@ class ComputeInstruction(Instruction):
             # A broadcast (step 0) reads one partition however often.
             step, partitions = operand.access.pairs[0]
             count = partitions if step else 1
-            for value in self._start_values(operand):
+            for value in self.values_of(start):
                 problem = arch.partition_start_error(value, count)
                 if problem:
                     raise VerifyException(
@@ -154,20 +158,28 @@ class ComputeInstruction(Instruction):
                 "accesses are the same pattern or disjoint; write to another tile"
             )
 
-    def _start_values(self, operand: Operand) -> list[int]:
-        start = operand.access.partition
-        assert start is not None
-        if start.is_constant:
-            return [start.constant]
-        (position, *others) = start.positions
-        values = index_range(self.loop_indices()[position])
-        if others or values is None:
-            return []
-        indices = [0] * (position + 1)
+    def values_of(self, expression: Affine) -> list[int]:
+        """
+        The values an expression of static loops' indices takes, each once.
+
+        Those of the first iterations where there are many, none where the bounds of a
+        loop are not static.
+        """
+        if expression.is_constant:
+            return [expression.constant]
+        positions = sorted(expression.positions)
+        ranges: list[range] = []
+        for position in positions:
+            values = index_range(self.loop_indices()[position])
+            if values is None:
+                return []
+            ranges.append(values)
+        indices = [0] * (positions[-1] + 1)
         found: set[int] = set()
-        for value in values[:256]:
-            indices[position] = value
-            found.add(start.evaluate(indices))
+        for point in islice(product(*ranges), _ENUMERATED_ITERATIONS):
+            for position, value in zip(positions, point, strict=True):
+                indices[position] = value
+            found.add(expression.evaluate(indices))
         return sorted(found)
 
     def check_elementwise(self, *names: str) -> None:

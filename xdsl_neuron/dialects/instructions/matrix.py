@@ -1,21 +1,22 @@
-"""Instructions of the tensor engine, and transposes."""
+"""The tensor engine's matmul, and transposes."""
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr
 from xdsl.irdl import operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Operand, target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
-from xdsl_neuron.dialects.neuron import AffineAttr, MatmulAccumulateAttr, TensorType
+from xdsl_neuron.dialects.instructions.systolic import MatmulBase
+from xdsl_neuron.dialects.neuron import MatmulPerfModeAttr, TensorType
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import Engine, MatmulAccumulate, Space
+from xdsl_neuron.isa import Engine, MatmulAccumulate, MatmulPerfMode, Space
 
 MATMUL_DTYPES = (
+    DType.UINT8,
     DType.FLOAT8_E3M4,
     DType.FLOAT8_E4M3,
     DType.FLOAT8_E4M3FN,
@@ -26,186 +27,127 @@ MATMUL_DTYPES = (
     DType.FLOAT32,
 )
 FULL_PRECISION = (DType.FLOAT32, DType.TFLOAT32)
+DOUBLE_ROW_DTYPES = (DType.FLOAT8_E4M3, DType.FLOAT8_E5M2, DType.FLOAT8_E4M3FN)
+"""The last one where the generation has it, which is a gate of its own."""
 
 
-class Matmul(ComputeInstruction):
+class Matmul(MatmulBase):
     """
     `dst[m, n] = sum over k of stationary[k, m] * moving[k, n]`, accumulated in fp32.
 
-    The contraction runs over partitions. `accumulate` says whether the products
-    replace or join what the PSUM destination holds; `accumulate_if` (>= 0: join,
-    else replace) decides it per iteration of a loop.
+    `stationary_quant_offset` and `moving_quant_offset` are zero points, subtracted
+    from the operands first. With `perf_mode` DoubleRow the operands are [k, 2, m] and
+    [k, 2, n], and both k and the 2 are summed over; with DoubleRowSwInterleave the
+    stationary one is [k, m, 2].
 
-    With `is_transpose` the array moves bits instead: the stationary operand is an
-    identity and `dst[n, k] = moving[k, n]`.
+    With `is_transpose` the array moves bits instead: the moving operand is an identity
+    and `dst[m, k] = stationary[k, m]`. In general each column of it has at most one
+    1, which says whose bits the column of dst gets; none gives zeros.
     """
-
-    ENGINES: ClassVar = (Engine.PE,)
-    OUTS: ClassVar = ("dst",)
-    INS: ClassVar = ("stationary", "moving")
 
     dst = operand_def(TensorType)
     stationary = operand_def(TensorType)
     moving = operand_def(TensorType)
-    accumulate = prop_def(
-        MatmulAccumulateAttr,
-        default_value=MatmulAccumulateAttr(MatmulAccumulate.AUTO),
-    )
-    accumulate_if = opt_prop_def(AffineAttr)
     is_transpose = opt_prop_def(UnitAttr)
     stationary_onezero = opt_prop_def(UnitAttr)
     moving_onezero = opt_prop_def(UnitAttr)
-
-    def expressions(self) -> tuple[Affine, ...]:
-        """Also the condition to accumulate."""
-        condition = self.accumulate_if
-        return super().expressions() + (() if condition is None else (condition.data,))
-
-    def lane_shape(self, data: dict[str, Operand]) -> tuple[int, ...]:
-        """Contraction, then the stationary's and the moving's free dimensions."""
-        stationary, moving = data["stationary"].shape, data["moving"].shape
-        return (stationary[0], *stationary[1:], *moving[1:])
-
-    def lane_dims(self, data: dict[str, Operand]) -> dict[str, tuple[int, ...]]:
-        """Lanes are (k, m..., n...)."""
-        m = len(data["stationary"].shape) - 1
-        n = len(data["moving"].shape) - 1
-        columns = tuple(range(1 + m, 1 + m + n))
-        rows = tuple(range(1, 1 + m))
-        dst = data["dst"].shape
-        dst_lanes = (-1,) * len(dst)
-        if self.is_transpose is not None:
-            if n == 1 and len(dst) == 1 + m:
-                dst_lanes = (*columns, *rows)
-        elif m == 1 and len(dst) == 1 + n:
-            dst_lanes = (1, *columns)
-        return {"dst": dst_lanes, "stationary": (0, *rows), "moving": (0, *columns)}
-
-    @gate("Result buffer of matmult must be psum!", "penguin.md 6.2")
-    def result_in_psum(self) -> None:
-        """The array drains into PSUM and reads SBUF."""
-        data = self.data()
-        if data["dst"].space is not Space.PSUM:
-            raise VerifyException(
-                f"Result buffer of matmult must be psum! Got {data['dst']}"
-            )
-        for name in ("stationary", "moving"):
-            if data[name].space is not Space.SBUF:
-                self.wrong_space(data[name], "sbuf")
-
-    @gate("number of partitions mismatch in parameters (...", "penguin.md 5")
-    def contraction_size(self) -> None:
-        """Both inputs have the contraction on their partitions."""
-        data = self.data()
-        stationary, moving = data["stationary"], data["moving"]
-        if stationary.partitions != moving.partitions:
-            raise VerifyException(
-                "number of partitions mismatch in parameters (stationary: "
-                f"{stationary.partitions}, moving: {moving.partitions})"
-            )
-
-    @gate(
-        "size of dimension ... in '...' of '...' exceed architecture limitation of ...",
-        "penguin.md 5",
+    perf_mode = prop_def(
+        MatmulPerfModeAttr, default_value=MatmulPerfModeAttr(MatmulPerfMode.NONE)
     )
-    def free_sizes(self) -> None:
-        """Stationary free size <= 128, moving free size <= 512 (more on trn3)."""
-        data = self.data()
-        stationary, moving = data["stationary"], data["moving"]
-        arch = target_of(self)
-        limit = Arch.max_stationary_free if arch is None else arch.max_stationary_free
-        if stationary.free_count > limit:
-            raise VerifyException(
-                f"size of dimension 1 in 'stationary' of '{self.name}' exceed "
-                f"architecture limitation of {limit}: stationary is {stationary}; "
-                f"split it into tiles of {limit} columns"
-            )
-        if arch is None:
-            return
-        if self.is_transpose is not None:
-            if moving.free_count > arch.pe_columns:
-                raise VerifyException(
-                    f"size of dimension 1 in 'moving' of '{self.name}' exceed "
-                    f"architecture limitation of {arch.pe_columns}: a transpose has "
-                    f"{moving.free_count} columns; transpose it in blocks"
-                )
-            return
-        wide = data["dst"].dtype is DType.BFLOAT16
-        limit = arch.max_moving_free_bf16 if wide else arch.max_moving_free
-        if moving.free_count > limit:
-            raise VerifyException(
-                f"size of dimension 1 in 'moving' of '{self.name}' exceed architecture "
-                f"limitation of {limit}: moving free size {moving.free_count} exceeds "
-                f"{limit}; loop over blocks of {limit} columns"
-            )
+    stationary_quant_offset = opt_prop_def(IntegerAttr)
+    moving_quant_offset = opt_prop_def(IntegerAttr)
 
-    @gate("Illegal matmul result shape: ...", "penguin.md 5", "inferred")
-    def result_shape(self) -> None:
-        """The result is [stationary free, moving free]."""
-        data = self.data()
-        dst, rows = data["dst"], data["stationary"].free_count
-        columns = data["moving"].free_count
-        if self.is_transpose is not None:
-            rows, columns = columns, data["stationary"].free_count
-        if dst.partitions != rows or dst.free_count != columns:
-            raise VerifyException(
-                f"tile shape mismatch, expected '[{rows}, {columns}]' (stationary "
-                f"free, moving free) for 'dst', got {list(dst.shape)}"
-            )
-        identity = data["stationary"]
-        if self.is_transpose is not None and columns != identity.partitions:
-            raise VerifyException(
-                f"the stationary operand of a transpose is a square identity, got "
-                f"{identity}"
-            )
+    @property
+    def is_open(self) -> bool:
+        """Bits that are moved overwrite, also where nothing is said."""
+        return self.is_transpose is None and super().is_open
 
-    @gate("... expected one of the following dtypes: ...", "penguin.md 7 nc_matmul")
+    @property
+    def contraction_dims(self) -> tuple[int, int, int]:
+        """A double row has two of them."""
+        match self.perf_mode.data:
+            case MatmulPerfMode.DOUBLE_ROW:
+                return 2, 0, 2
+            case MatmulPerfMode.DOUBLE_ROW_SW_INTERLEAVE:
+                return 1, 1, 2
+            case _:
+                return 1, 0, 1
+
+    @gate("Invalid ifmap data type for matmult", "bir.md 6.10; penguin.md 7 nc_matmul")
     def matmul_dtypes(self) -> None:
-        """Floating-point inputs; fp32 and tf32 only with each other."""
+        """Floating point or uint8; fp32 and tf32 only with each other."""
+        if self.is_transpose is not None:
+            self._transposed_dtypes()
+            return
         data = self.data()
         names = ", ".join(dtype.nki_name for dtype in MATMUL_DTYPES)
-        for name in ("stationary", "moving"):
+        for name, side in (("stationary", "weights"), ("moving", "ifmap")):
             if data[name].dtype not in MATMUL_DTYPES:
                 raise VerifyException(
-                    f"Unsupported dtype '{data[name].dtype.nki_name}' of '{name}', "
-                    f"expected one of the following dtypes: {names}"
+                    f"Invalid {side} data type for matmult: Unsupported dtype "
+                    f"'{data[name].dtype.nki_name}' of '{name}', expected one of the "
+                    f"following dtypes: {names}"
                 )
-        full = [data[n].dtype in FULL_PRECISION for n in ("stationary", "moving")]
+        found = [data[n].dtype for n in ("stationary", "moving")]
+        full = [dtype in FULL_PRECISION for dtype in found]
         if full[0] != full[1]:
             raise VerifyException(
                 "a float32 or tfloat32 operand goes only with another one, got "
-                f"{data['stationary'].dtype.nki_name} and "
-                f"{data['moving'].dtype.nki_name}"
+                f"{found[0].nki_name} and {found[1].nki_name}"
             )
+        if {DType.FLOAT8_E4M3, DType.FLOAT8_E4M3FN} == set(found):
+            raise VerifyException(
+                "float8_e4m3 and float8_e4m3fn cannot be mixed in one matmul; cast one "
+                "of the operands"
+            )
+
+    def _transposed_dtypes(self) -> None:
+        data = self.data()
+        found = [data[n].dtype for n in ("stationary", "moving")]
+        if found[0] is not found[1]:
+            raise VerifyException(
+                "'nc_matmul' transpose mode only supports matching input dtypes, got "
+                f"{found[0].nki_name} and {found[1].nki_name}"
+            )
+        if found[0].bytes > Arch.max_element_bytes or found[0].is_packed:
+            raise VerifyException(
+                f"Unsupported dtype '{found[0].nki_name}' of 'stationary': the array "
+                "moves single elements of at most 4 bytes"
+            )
+
+    @gate("float8_e4m3fn from gen4", "nki.md 5.1")
+    def ocp_fp8_arch(self) -> None:
+        """The OCP format of fp8 came with trn3."""
+        arch = target_of(self)
+        if arch is None or arch.has_mx or self.is_transpose is not None:
+            return
+        data = self.data()
+        for name in ("stationary", "moving"):
+            if data[name].dtype is DType.FLOAT8_E4M3FN:
+                raise VerifyException(
+                    f"'{name}' of float8_e4m3fn is not supported on {arch.name}, whose "
+                    "array multiplies float8_e4m3"
+                )
 
     @gate(
         "PSUM tensor for non-transpose writes must be a 4-byte dtype (FP32/int32)",
         "penguin.md 2.3",
     )
     def psum_dtype(self) -> None:
-        """PSUM accumulates in fp32; from trn3 also into bf16."""
-        dst = self.data()["dst"]
-        arch = target_of(self)
-        if self.is_transpose is not None:
-            self._transpose_dtype(dst.dtype)
+        """PSUM accumulates in fp32; a transpose writes what it reads."""
+        if self.is_transpose is None:
+            self.check_psum_dtype()
             return
-        if dst.dtype is DType.FLOAT32:
-            return
-        bf16 = arch is None or arch.has_bf16_psum_accumulate
-        if dst.dtype is DType.BFLOAT16 and bf16:
+        data = self.data()
+        src, dst = data["stationary"].dtype, data["dst"].dtype
+        # nki.md 5.5: a transpose of bytes gives 16 bits, the upper ones zero. Seen as
+        # bytes, they are moved one by one.
+        if src is dst or (src.bytes, dst.bytes) == (1, 2):
             return
         raise VerifyException(
-            "PSUM tensor for non-transpose writes must be a 4-byte dtype (FP32/int32), "
-            f"got {dst.dtype.nki_name}"
+            "Transpose mode on or after Gen3 requires input and output dtypes to "
+            f"be the same, got {src.nki_name} to {dst.nki_name}"
         )
-
-    def _transpose_dtype(self, dst: DType) -> None:
-        moving = self.data()["moving"].dtype
-        if dst is not moving:
-            raise VerifyException(
-                "Transpose mode on or after Gen3 requires input and output dtypes to "
-                f"be the same, got {moving.nki_name} to {dst.nki_name}"
-            )
 
     @gate("matmul is_transpose exists from gen3", "penguin.md 2.3; nki.md 5.5")
     def transpose_arch(self) -> None:
@@ -220,28 +162,116 @@ class Matmul(ComputeInstruction):
                 f"{arch.name} has no transpose mode; multiply by an identity"
             )
 
-    @gate("views crossing a PSUM bank", "nki.md 4.2")
-    def one_bank(self) -> None:
-        """A result stays in one bank of 2 KiB per partition before trn3."""
-        arch = target_of(self)
-        if arch is None or arch.matmul_may_cross_banks:
+    @gate("a transpose overwrites", "bir.md 6.10", "our choice")
+    def transpose_is_plain(self) -> None:
+        """Bits that are moved are not added to anything, and have no zero point."""
+        if self.is_transpose is None:
             return
-        check_bank(self.data()["dst"], arch.psum_bank_bytes)
+        if self.accumulate_if is not None or (
+            self.accumulate.data is MatmulAccumulate.ACCUMULATE
+        ):
+            raise VerifyException(
+                "a matmul in transpose mode moves bits and does not accumulate; "
+                "transpose into a tile of its own and add that"
+            )
+        for name in ("stationary_quant_offset", "moving_quant_offset"):
+            if name in self.properties:
+                raise VerifyException(f"a matmul in transpose mode has no {name}")
 
+    @gate("ifmap_quant_offset u8, weights_quant_offset u8", "bir.md 4.5")
+    def zero_points(self) -> None:
+        """A zero point is a byte."""
+        for name in ("stationary_quant_offset", "moving_quant_offset"):
+            value = self.properties.get(name)
+            if isinstance(value, IntegerAttr) and not 0 <= value.value.data <= 255:
+                raise VerifyException(
+                    f"'{name}' is a zero point from 0 to 255, got {value.value.data}"
+                )
 
-def check_bank(operand: Operand, bank_bytes: int) -> None:
-    """The access's bytes in a partition lie in one bank of its tensor."""
-    access = operand.access
-    if not access.offset.is_constant:
-        return
-    start = access.offset.constant * operand.dtype.bytes
-    extent = sum(step * (num - 1) for step, num in access.pairs[1:] if step > 0)
-    last = start + (extent + 1) * operand.dtype.bytes - 1
-    if start // bank_bytes != last // bank_bytes:
+    @gate("perf_mode=`double_row_gen3` is not supported on <target>", "penguin.md 6.2")
+    def perf_mode_arch(self) -> None:
+        """Several elements to a cell exist from gen3."""
+        mode, arch = self.perf_mode.data, target_of(self)
+        if mode is MatmulPerfMode.NONE or arch is None or arch.has_double_row:
+            return
         raise VerifyException(
-            f"access to '{operand.name}' crosses a PSUM bank: bytes {start} to {last} "
-            f"of a partition, banks hold {bank_bytes}; use one tile per bank"
+            f"perf_mode=`{_spelling(mode)}` is not supported on {arch.name}"
         )
+
+    @gate(
+        "The double_row matmult only support fp8e4m3 and fp8e5m2",
+        "penguin.md 6.2; nki.md 1.1 nc_matmul",
+    )
+    def double_row_dtypes(self) -> None:
+        """A cell holds two fp8 elements; their formats may differ."""
+        if not self._is_double_row:
+            return
+        data = self.data()
+        for name in ("stationary", "moving"):
+            if data[name].dtype not in DOUBLE_ROW_DTYPES:
+                raise VerifyException(
+                    "The double_row matmult only support fp8e4m3 and fp8e5m2, got "
+                    f"{data[name].dtype.nki_name} for '{name}'"
+                )
+
+    @gate(
+        "first F dim of LHS and RHS of the double_row matmult must be 2 | The last "
+        "dimension of double_row matmult must have size of 2",
+        "penguin.md 6.2; bir.md 6.10",
+    )
+    def double_row_shape(self) -> None:
+        """The second dimension of the contraction; software may interleave weights."""
+        if not self._is_double_row:
+            return
+        data = self.data()
+        interleaved = self.perf_mode.data is MatmulPerfMode.DOUBLE_ROW_SW_INTERLEAVE
+        for name in ("stationary", "moving"):
+            shape = data[name].shape
+            last = interleaved and name == "stationary"
+            if len(shape) > 2 and shape[-1 if last else 1] == 2:
+                continue
+            rule = (
+                "The last dimension of double_row matmult must have size of 2"
+                if last
+                else "first F dim of LHS and RHS of the double_row matmult must be 2"
+            )
+            form = "[K, M, 2]" if last else "[K, 2, free]"
+            raise VerifyException(f"{rule}: '{name}' is {list(shape)}, expected {form}")
+
+    @gate("double_row: no column tiling, no transpose", "nki.md 1.1 nc_matmul")
+    def double_row_alone(self) -> None:
+        """Double rows use all columns, and multiply."""
+        if not self._is_double_row:
+            return
+        if self.tiles_columns:
+            raise VerifyException(
+                "double_row cannot be combined with column tiling, got tile_size "
+                f"{list(self.tile_shape or ())}; use all 128 columns"
+            )
+        if self.is_transpose is not None:
+            raise VerifyException("double_row cannot be combined with is_transpose")
+
+    @property
+    def _is_double_row(self) -> bool:
+        return self.perf_mode.data.rows_per_partition == 2
+
+    @gate(
+        "size of dimension ... in '...' of '...' exceed architecture limitation of ...",
+        "penguin.md 5",
+    )
+    def free_sizes(self) -> None:
+        """The array's columns, and what a bank holds."""
+        self.check_free_sizes()
+
+    @gate("Illegal matmul result shape: ...", "penguin.md 5", "inferred")
+    def result_shape(self) -> None:
+        """The result is [stationary free, moving free]."""
+        self.check_result_shape()
+
+
+def _spelling(mode: MatmulPerfMode) -> str:
+    """The language's name of a mode, or the instruction's."""
+    return "double_row_gen3" if mode is MatmulPerfMode.DOUBLE_ROW else mode.value
 
 
 class Transpose(ComputeInstruction):
@@ -287,6 +317,13 @@ class Transpose(ComputeInstruction):
             return engine is Engine.DVE
         return self.data()["dst"].space is not Space.PSUM
 
+    @property
+    def is_product(self) -> bool:
+        """Whether the tensor engine multiplies with an identity: it does on gen2."""
+        arch = target_of(self)
+        exact = arch is None or arch.has_exact_pe_transpose
+        return not exact and not self.on_vector_engine
+
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
     def transposed_shape(self) -> None:
         """The output has the source's dimensions swapped."""
@@ -311,11 +348,13 @@ class Transpose(ComputeInstruction):
         """A transpose moves bits; gen2's tensor engine writes fp32."""
         data = self.data()
         src, dst = data["src"], data["dst"]
-        arch = target_of(self)
-        if src.dtype is dst.dtype:
-            return
-        gen2 = arch is not None and arch.level <= 20 and not self.on_vector_engine
-        if gen2 and dst.dtype is DType.FLOAT32:
+        multiplies = self.is_product
+        if multiplies and src.dtype not in MATMUL_DTYPES:
+            raise VerifyException(
+                "the tensor engine of gen2 transposes by multiplying with an identity, "
+                f"which it cannot do with {src.dtype.nki_name}; use the vector engine"
+            )
+        if src.dtype is dst.dtype or (multiplies and dst.dtype is DType.FLOAT32):
             return
         raise VerifyException(
             f"{self.name} src and dst must have same data type but got "

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import UnitAttr
-from xdsl.irdl import operand_def, opt_prop_def, prop_def
+from xdsl.irdl import operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
@@ -25,14 +24,10 @@ from xdsl_neuron.dialects.instructions.checks import (
 )
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.masks import Unmasked
-from xdsl_neuron.dialects.instructions.matrix import Matmul
-from xdsl_neuron.dialects.neuron import (
-    AffineAttr,
-    MatmulAccumulateAttr,
-    TensorType,
-)
+from xdsl_neuron.dialects.instructions.systolic import MatmulBase
+from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import MatmulAccumulate, Space
+from xdsl_neuron.isa import Space
 
 BLOCK_PARTITIONS = 8
 LANES = 4
@@ -126,7 +121,7 @@ class QuantizeMx(Unmasked):
         check_scale(self, "scale", src.partitions, containers)
 
 
-class MatmulMx(Unmasked, Matmul):
+class MatmulMx(Unmasked, MatmulBase):
     """A matmul of packed operands, each with its scales."""
 
     INS: ClassVar = ("stationary", "moving", "stationary_scale", "moving_scale")
@@ -136,14 +131,6 @@ class MatmulMx(Unmasked, Matmul):
     moving = operand_def(TensorType)
     stationary_scale = operand_def(TensorType)
     moving_scale = operand_def(TensorType)
-    accumulate = prop_def(
-        MatmulAccumulateAttr,
-        default_value=MatmulAccumulateAttr(MatmulAccumulate.AUTO),
-    )
-    accumulate_if = opt_prop_def(AffineAttr)
-    is_transpose = opt_prop_def(UnitAttr)
-    stationary_onezero = opt_prop_def(UnitAttr)
-    moving_onezero = opt_prop_def(UnitAttr)
 
     def lane_dims(self, data: dict[str, Operand]) -> dict[str, tuple[int, ...]]:
         """As a matmul; scales follow no lane."""
@@ -163,12 +150,67 @@ class MatmulMx(Unmasked, Matmul):
         check_dtype(self, "stationary", PACKED)
         check_dtype(self, "moving", PACKED)
 
-    @gate("MX has no transpose and no one-zero mode", "bir.md 6.10", "inferred")
-    def plain(self) -> None:
-        """The scales enter each product."""
-        for name in ("is_transpose", "stationary_onezero", "moving_onezero"):
-            if name in self.properties:
-                raise VerifyException(f"'{self.name}' has no {name}")
+    @gate(
+        "PSUM tensor for writes must be either 4-byte (FP32/int32) or BF16",
+        "penguin.md 2.3",
+    )
+    def psum_dtype(self) -> None:
+        """As any product."""
+        self.check_psum_dtype()
+
+    @gate(
+        "ifMapNumElementsPerPartition <= max_ifmap_elements | "
+        "weightsNumElementsPerPartition <= 128 * 4",
+        "bir.md 7.4 codes 232, 233",
+    )
+    def free_sizes(self) -> None:
+        """The array's columns, and what PSUM holds."""
+        self.check_free_sizes()
+
+    @gate(
+        "outputNumPartitionsAccessed * 4 == weightsNumElementsPerPartition | "
+        "outputNumElementsPerPartition * 4 == ifMapNumElementsPerPartition",
+        "bir.md 7.4 codes 236, 237",
+    )
+    def result_shape(self) -> None:
+        """The result is [stationary free, moving free]."""
+        self.check_result_shape()
+
+    @gate(
+        "nc_matmul_mx does not support column PE tiling",
+        "penguin.md 6.2; bir.md 7.4 code 241",
+    )
+    def whole_columns(self) -> None:
+        """Packed products use all columns, from the first one."""
+        size, column = self.tile_shape, self.tile_column
+        if size is None or column is None:
+            return
+        if self.tiles_columns or any(self.values_of(column.data)):
+            raise VerifyException(
+                "nc_matmul_mx does not support column PE tiling, got column "
+                f"{column.render()} and tile_size {list(size)}; use column 0 and all "
+                "128 columns"
+            )
+
+    @gate("row tile size -1 or equal to partitions", "bir.md 7.4 code 240")
+    def whole_rows(self) -> None:
+        """No part of a tile's rows stays unused."""
+        size, partitions = self.tile_shape, self.data()["stationary"].partitions
+        if size is not None and size[0] != partitions:
+            raise VerifyException(
+                f"nc_matmul_mx accesses {partitions} partitions in a tile of {size[0]} "
+                "rows; they must be as many"
+            )
+
+    @gate("replication shift amount is 0", "bir.md 7.4 code 204")
+    def no_replication_shift(self) -> None:
+        """Blocks stay where their scales are."""
+        shift = self.replication_shift_amnt
+        if shift is not None and shift.value.data:
+            raise VerifyException(
+                f"'{self.name}' has a replication_shift_amnt of 0, got "
+                f"{shift.value.data}"
+            )
 
     @gate(
         "nc_matmul_mx moving_scale/stationary_scale must access same elements per "

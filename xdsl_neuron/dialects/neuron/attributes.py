@@ -132,6 +132,15 @@ class MatmulAccumulateAttr(
 
 
 @irdl_attr_definition
+class MatmulPerfModeAttr(
+    EnumAttribute[isa.MatmulPerfMode], SpacedOpaqueSyntaxAttribute
+):
+    """How many elements a cell of the tensor engine's array works on."""
+
+    name = "neuron.perf_mode"
+
+
+@irdl_attr_definition
 class LoopKindAttr(EnumAttribute[isa.LoopKind], SpacedOpaqueSyntaxAttribute):
     """The axis type of a loop."""
 

@@ -38,6 +38,7 @@ from xdsl_neuron.dialects.penguin.rows import (
     ExponentialReduceOp,
     GetSequenceBoundsOp,
     MatMulMXOp,
+    MatMulSparseOp,
     MaxIndexAndMatchReplaceOp,
     NonzeroWithCountOp,
     PartitionReduceOp,
@@ -361,6 +362,7 @@ Penguin = Dialect(
         DropoutMaskOp,
         QuantizeMXOp,
         MatMulMXOp,
+        MatMulSparseOp,
     ],
     [],
 )

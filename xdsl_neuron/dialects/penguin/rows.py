@@ -11,6 +11,7 @@ from xdsl_neuron.dialects.instructions import (
     scan,
     search,
     selection,
+    sparse,
     statistics,
 )
 
@@ -244,3 +245,10 @@ class MatMulMXOp(mx.MatmulMx):
     """`nisa.nc_matmul_mx`."""
 
     name = "penguin.matmul_mx"
+
+
+@irdl_op_definition
+class MatMulSparseOp(sparse.MatmulSparse):
+    """`nisa.nc_matmul_sparse`."""
+
+    name = "penguin.matmul_sparse"

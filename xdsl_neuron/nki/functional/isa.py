@@ -27,6 +27,7 @@ from xdsl_neuron.nki.enums import (
     as_oob,
     dge_mode,
     engine,
+    matmul_perf_mode,
     nc_version,
     oob_mode,
     reduce_cmd,
@@ -39,6 +40,7 @@ from xdsl_neuron.nki.functional.isa_accumulators import (
     tensor_scalar_reduce,
     tensor_tensor_scan,
 )
+from xdsl_neuron.nki.functional.isa_matrix import nc_matmul, nc_matmul_sparse
 from xdsl_neuron.nki.functional.isa_rows import (
     affine_select,
     bn_aggr,
@@ -51,8 +53,7 @@ from xdsl_neuron.nki.functional.isa_rows import (
     sequence_bounds,
     tensor_partition_reduce,
 )
-from xdsl_neuron.nki.functional.tile import MatmulResult
-from xdsl_neuron.nki.isa.matrix import check_transpose, get_nc_version, refuse_tiling
+from xdsl_neuron.nki.isa.matrix import get_nc_version
 from xdsl_neuron.nki.ops import as_alu, as_function
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
@@ -64,38 +65,6 @@ _UNKNOWN = engine.unknown
 
 def _kind(dtype: Any) -> DType | None:
     return None if dtype is None else as_dtype(dtype)
-
-
-@api
-def nc_matmul(
-    stationary: Any,
-    moving: Any,
-    *,
-    is_stationary_onezero: bool = False,
-    is_moving_onezero: bool = False,
-    is_transpose: bool = False,
-    tile_position: Any = (),
-    tile_size: Any = (),
-    mask: Any = None,
-    **hidden: Any,
-) -> View:
-    """`stationary.T @ moving` in PSUM; `psum += ...` accumulates into a tile."""
-    refuse_tiling(tile_position, tile_size, None)
-    check_transpose(is_transpose)
-    options = {
-        "is_stationary_onezero": is_stationary_onezero,
-        "is_moving_onezero": is_moving_onezero,
-        **hidden_options("nc_matmul", hidden),
-    }
-    left, right = as_view(stationary, "stationary"), as_view(moving, "moving")
-    lanes = as_mask(mask)
-    result = (*left.shape[1:], *right.shape[1:])
-    if lanes is not None and lanes.shape not in ((), result):
-        raise NKIValueError(
-            f"nc_matmul: mask of shape {lanes.shape} is not over the result's shape "
-            f"{result}; what to leave out of the operands, mask where they are loaded"
-        )
-    return MatmulResult(left, right, lanes, options)
 
 
 @api
@@ -432,11 +401,13 @@ __all__ = [
     "gpsimd_engine",
     "iota",
     "local_gather",
+    "matmul_perf_mode",
     "max8",
     "memset",
     "nc_find_index8",
     "nc_match_replace8",
     "nc_matmul",
+    "nc_matmul_sparse",
     "nc_stream_shuffle",
     "nc_transpose",
     "nc_version",

@@ -1,5 +1,6 @@
 """`nl.atomic_rmw` and the functional matmuls."""
 
+from functools import partial
 from typing import Any
 
 from xdsl_neuron.isa import AluOp
@@ -35,7 +36,7 @@ def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None) -> None:
 @api
 def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None) -> View:
     """`x @ y` for tiles, in PSUM; `transpose_x` says that x is given transposed."""
-    left, right = session().matmul_operands(
-        as_view(x, "x"), as_view(y, "y"), transpose_x
-    )
-    return MatmulResult(left, right, as_mask(mask), {})
+    trace = session()
+    left, right = trace.matmul_operands(as_view(x, "x"), as_view(y, "y"), transpose_x)
+    emit = partial(trace.matmult, left, right, mask=as_mask(mask))
+    return MatmulResult((*left.shape[1:], *right.shape[1:]), emit)

@@ -5,6 +5,7 @@ A matmul's result is put off until it is used, because `psum += nl.matmul(x, y)`
 accumulating instruction and not a matmul followed by an addition (DESIGN.md 7b).
 """
 
+from collections.abc import Callable
 from typing import Any, Self
 
 from xdsl.dialects.builtin import FileLineColLoc
@@ -182,25 +183,35 @@ class MatmulResult(Tile):
     The result of a matmul that has not been emitted.
 
     Whatever looks at its buffer emits it into a PSUM tile of its own; so does the next
-    instruction, which may change what the matmul reads.
+    instruction, which may change what the matmul reads. `emit` is called with the tile
+    it goes to, and the keywords `accumulate` and `location`. Where it `moves_bits`, it
+    goes into tiles of its own type only, and never joins what is there.
     """
 
-    __slots__ = ("_location", "_mask", "_moving", "_options", "_stationary")
+    __slots__ = ("_emit_matmul", "_location", "_moves_bits")
 
     def __init__(
-        self, stationary: View, moving: View, mask: Mask | None, options: dict[str, Any]
+        self,
+        shape: tuple[int, ...],
+        emit: Callable[..., object],
+        dtype: DType = DType.FLOAT32,
+        *,
+        moves_bits: bool = False,
     ) -> None:
         trace = session()
         trace.settle()
-        shape = (*stationary.shape[1:], *moving.shape[1:])
+        if not shape:
+            raise NKIValueError(
+                "a matmul's operands have a partition and a free dimension each"
+            )
         pairs = [(1, shape[0])]
         step = 1
         for extent in reversed(shape[1:]):
             pairs.insert(1, (step, extent))
             step *= extent
-        self.layout = Layout(tuple(pairs), 0, 0, 0, DType.FLOAT32)
-        self._stationary, self._moving = stationary, moving
-        self._mask, self._options = mask, options
+        self.layout = Layout(tuple(pairs), 0, 0, 0, dtype)
+        self._emit_matmul = emit
+        self._moves_bits = moves_bits
         self._location: FileLineColLoc | None = trace.locator.here()
         trace.pending = self
 
@@ -217,7 +228,7 @@ class MatmulResult(Tile):
         """Emits the matmul into a PSUM tile of its own."""
         trace = session()
         self.base: Buffer = trace.create_tensor(
-            self.shape, DType.FLOAT32, Space.PSUM, location=self._location
+            self.shape, self.layout.dtype, Space.PSUM, location=self._location
         )
         self._emit(self)
 
@@ -225,6 +236,11 @@ class MatmulResult(Tile):
         """Emits the matmul into `psum`; False where it has been emitted already."""
         trace = session()
         if trace.pending is not self:
+            return False
+        if self._moves_bits and (
+            accumulate is MatmulAccumulate.AUTO
+            or psum.element_type is not self.element_type
+        ):
             return False
         trace.pending = None
         self._emit(psum, accumulate)
@@ -235,12 +251,4 @@ class MatmulResult(Tile):
     def _emit(
         self, psum: View, accumulate: MatmulAccumulate = MatmulAccumulate.AUTO
     ) -> None:
-        session().matmult(
-            self._stationary,
-            self._moving,
-            psum,
-            accumulate=accumulate,
-            mask=self._mask,
-            location=self._location,
-            **self._options,
-        )
+        self._emit_matmul(psum, accumulate=accumulate, location=self._location)

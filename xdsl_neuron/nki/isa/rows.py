@@ -16,11 +16,10 @@ from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_integer, as_name, as_number, as_view
 from xdsl_neuron.nki.enums import reduce_cmd
 from xdsl_neuron.nki.isa.compute import with_free_shape
-from xdsl_neuron.nki.isa.matrix import as_accumulate
+from xdsl_neuron.nki.isa.matrix import as_accumulate, as_array_tile
 from xdsl_neuron.nki.ops import OPS, as_alu
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.numerics.selection import FP32_MIN
-from xdsl_neuron.tracer.errors import NKINotImplementedError
 from xdsl_neuron.tracer.views import View
 
 
@@ -224,10 +223,6 @@ def nc_matmul_mx(
     name: str | None = None,
 ) -> None:
     """A matmul of packed operands with their scales (trn3)."""
-    if tile_position or tile_size:
-        raise NKINotImplementedError(
-            "nc_matmul_mx with tile_position and tile_size is not supported"
-        )
     session().matmul_mx(
         as_view(dst, "dst"),
         as_view(stationary, "stationary"),
@@ -238,4 +233,5 @@ def nc_matmul_mx(
         ),
         as_accumulate(accumulate),
         as_name(name),
+        as_array_tile("nc_matmul_mx", tile_position, tile_size),
     )

@@ -314,7 +314,7 @@ class _InstructionWriter:
                 self.found |= item.encode(None, self.data, self.affine)
         for key, constant in self.form.constants.items():
             if key not in bound:
-                self.found[key] = constant
+                put(self.found, key, constant)
 
     def _field(self, prop: str, item: Field, value: Attribute | None) -> None:
         keys = item.encode(value, self.data, self.affine)

@@ -65,8 +65,8 @@ _DMA = "queue dge_type duplicate"
 _MATMULT = (
     "accumulation_flag! psum_zero_region! replication_resolution! "
     "replication_shift_amnt! replication_num_rows! is_transpose! is_fmap_onezero! "
-    "is_weight_onezero! tile_size! tile_position! perf_mode! ifmap_quant_offset! "
-    "weights_quant_offset!"
+    "is_weight_onezero! tile_size! tile_position.0! tile_position.1! perf_mode! "
+    "ifmap_quant_offset! weights_quant_offset!"
 )
 _KEYS: Final = {
     "Matmult": _MATMULT,
@@ -157,7 +157,7 @@ _KEYS: Final = {
 }
 """
 Keys of an opcode beside the header; `!` marks those that are always written. A dot
-leads into an object.
+leads into an object, or with a number to a place of an array.
 """
 
 _SYNC = {"on_wait": "sync_info.on_wait", "on_update": "sync_info.on_update"}
@@ -227,25 +227,44 @@ def _accumulating(form: Form, key: str) -> Form:
     )
 
 
-_MATMUL_FIXED: Final[dict[str, Json]] = {
+_ARRAY_FIXED: Final[dict[str, Json]] = {
     "psum_zero_region": 0,
     "replication_resolution": 0,
     "replication_shift_amnt": 0,
     "replication_num_rows": 0,
     "tile_size": [-1, -1],
-    "tile_position": [-1, -1],
-    "perf_mode": "None",
-    "ifmap_quant_offset": 0,
-    "weights_quant_offset": 0,
+    "tile_position.0": -1,
+    "tile_position.1": -1,
+}
+_ARRAY_NAMES: Final = {
+    "tile_row": "tile_position.0",
+    "tile_column": "tile_position.1",
 }
 _MATMUL = Form(
     names={
+        **_ARRAY_NAMES,
         "moving_onezero": "is_fmap_onezero",
         "stationary_onezero": "is_weight_onezero",
+        "moving_quant_offset": "ifmap_quant_offset",
+        "stationary_quant_offset": "weights_quant_offset",
     },
     slots=("moving", "stationary"),
     fields=(accumulation_flag,),
-    fixed=_MATMUL_FIXED,
+    fixed={**_ARRAY_FIXED, "ifmap_quant_offset": 0, "weights_quant_offset": 0},
+)
+_MATMUL_MX = Form(
+    names=_ARRAY_NAMES,
+    slots=("moving", "stationary", "moving_scale", "stationary_scale"),
+    fields=(accumulation_flag,),
+    fixed={
+        **_ARRAY_FIXED,
+        "is_transpose": False,
+        "is_fmap_onezero": False,
+        "is_weight_onezero": False,
+        "perf_mode": "None",
+        "ifmap_quant_offset": 0,
+        "weights_quant_offset": 0,
+    },
 )
 _RANGE = {
     "compare0": "compare_op0",
@@ -319,9 +338,8 @@ _FORMS: Final = {
         slots=("predicate", "on_true|true_imm", "on_false|false_imm"),
     ),
     "bir.matmult": _MATMUL,
-    "bir.matmult_mx": replace(
-        _MATMUL, slots=("moving", "stationary", "moving_scale", "stationary_scale")
-    ),
+    "bir.matmult_mx": _MATMUL_MX,
+    "bir.matmult_sparse": replace(_MATMUL, slots=("moving", "stationary", "tags")),
     "bir.tensor_reduce": Form(fields=(axis,)),
     "bir.dma_copy": Form(names=_DMA_NAMES, fields=(oob_is_error,)),
     "bir.dma_copy_transpose": Form(
@@ -384,10 +402,16 @@ def key_of(form: Form, prop: str) -> str:
 
 
 def put(found: dict[str, Json], key: str, value: Json) -> None:
-    """Sets a key that may lead into an object."""
+    """Sets a key that may lead into an object, or to a place of an array."""
     head, _, rest = key.partition(".")
     if not rest:
         found[key] = value
+        return
+    if rest.isdigit():
+        items = found.setdefault(head, [])
+        if isinstance(items, list):
+            items += [None] * (int(rest) + 1 - len(items))
+            items[int(rest)] = value
         return
     inner = found.setdefault(head, {})
     if isinstance(inner, dict):
@@ -398,7 +422,14 @@ def look_up(node: Node, key: str) -> Node | None:
     """The value of a key that may lead into an object."""
     head, _, rest = key.partition(".")
     found = node.get(head)
-    return found if found is None or not rest else look_up(found, rest)
+    if found is None or not rest:
+        return found
+    if not rest.isdigit():
+        return look_up(found, rest)
+    items = found.array()
+    if int(rest) >= len(items):
+        found.fail(f"expected at least {int(rest) + 1} elements, got {len(items)}")
+    return items[int(rest)]
 
 
 @cache

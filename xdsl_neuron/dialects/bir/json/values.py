@@ -73,7 +73,9 @@ def to_json_value(value: Attribute, affine: WriteAffine) -> Json:
         case ImmediateAttr():
             return number_to_json(value)
         case AffineAttr():
-            return affine(value.data)
+            expression = value.data
+            constant = expression.is_constant
+            return expression.constant if constant else affine(expression)
         case DTypeAttr():
             return value.data.bir_name
         case GroupsAttr():
