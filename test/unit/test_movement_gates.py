@@ -188,8 +188,8 @@ DESTINATION = [
         lambda x, i, b: shuffle(64, [255, *LANES[:31]]),
     ),
     case(
-        "StreamShuffle works on 32, 64, 96 or 128 partitions, got 33",
-        lambda x, i, b: shuffle(33, LANES),
+        "StreamShuffle takes partition 32 of 'dst' from ",
+        lambda x, i, b: shuffle(33, LANES[::-1]),
         lambda x, i, b: shuffle(32, LANES),
     ),
     case(

@@ -315,7 +315,7 @@ def both_indirect(x: Any) -> None:
             lambda x: nisa.dma_copy(tile(96, 32), x, foo=1),
             NKITypeError,
             r"dma_copy\(\) got an unexpected keyword argument 'foo'; it accepts dst, "
-            "src, dst_rmw_op, oob_mode, dge_mode, unique_indices, engine, priority, "
+            "src, priority, oob_mode, dge_mode, engine, "
             "name",
         ),
         wrong(

@@ -534,7 +534,7 @@ def tile_of(x: Any) -> Any:
             "foo",
         ),
         wrong(
-            lambda x: nl.load(x, 3),
+            lambda x: nl.load(x, nl.float32, 3),
             r"too many positional arguments; it accepts",
         ),
         wrong(lambda x: nl.matmul(tile_of(x)), "missing a required argument: 'y'"),

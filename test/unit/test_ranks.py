@@ -202,8 +202,8 @@ def test_a_program_runs_again() -> None:
             "SendRecvCCE is not executed by the machine",
         ),
         (
-            "bir.collective_compute @I2 PermuteImplicit %y <- %x",
-            "PermuteImplicit is not executed by the machine",
+            "bir.collective_compute @I2 PermuteReduceImplicit %y <- %x {op = add}",
+            "PermuteReduceImplicit is not executed by the machine",
         ),
     ],
 )

@@ -168,7 +168,7 @@ REFUSALS = {
     "bir.collective_recv @I0 %t {peer_id = 1}": "needs other ranks",
     "%k = bir.get_global_rank_id @I0 {world_size = 2}": "the machine runs as 1 rank",
     "%k = bir.get_cur_processing_rank_id @I0 "
-    "{iter_id = 0, channel_id = 0, replica_groups = [[0]]}": "is the rank of a step",
+    "{iter_id = 0, channel_id = 0, replica_groups = [[1]]}": "is in none of the replic",
     "bir.collective_compute @I0 AllReduce %x <- %y "
     "{op = add, replica_groups = [[0, 1]]}": "needs other ranks",
     "bir.collective_compute @I0 SendRecv %x <- %y "

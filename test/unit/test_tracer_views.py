@@ -14,7 +14,7 @@ from xdsl_neuron.arch import TRN2
 from xdsl_neuron.dialects.neuron import TensorType, whole
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import LoopKind, Space
-from xdsl_neuron.nki.tensor import NkiTensor
+from xdsl_neuron.nki.destination import NkiTensor
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.errors import NKIError
 from xdsl_neuron.tracer.index import IndexExpr, arange

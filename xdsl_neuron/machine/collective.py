@@ -126,6 +126,10 @@ def _meeting(op: isa.CollectiveCompute, group: tuple[int, ...]) -> Meeting:
             if any(rank not in group for pair in pairs for rank in pair):
                 raise MachineError(op, f"a rank of the pairs is none of {list(group)}")
             return collectives.permute(pairs)
+        case CollectiveKind.PERMUTE_IMPLICIT:
+            count = len(group)
+            ring = tuple((at, (at + 1) % count) for at in range(count))
+            return collectives.permute(ring)
         case _:
             raise MachineError(op, f"{kind} is not executed by the machine")
 
@@ -213,9 +217,33 @@ def _rank_id(scope: Scope, op: isa.GlobalRankId) -> Emitter:
     return emit
 
 
+def _processing_rank(scope: Scope, op: isa.ProcessingRankId) -> Emitter:
+    """
+    Around the ring of a group, data comes from the rank before: after k steps, from k.
+
+    At step 0 it is a rank's own (bir.md 4.5; our choice of the direction is that of
+    PermuteImplicit: a rank sends to the next one).
+    """
+    number = 0 if scope.rank is None else scope.rank.number
+    depth = scope.add_register(op.result)
+    for group in op.replica_groups.data:
+        if number in group:
+            at = group.index(number) - op.iter_id.value.data
+            found = group[at % len(group)]
+            break
+    else:
+        raise MachineError(op, f"rank {number} is in none of the replica groups")
+
+    def emit(build: Build) -> None:
+        build.values[depth] = found
+
+    return emit
+
+
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.CollectiveCompute: _compute,
     isa.CollectiveSend: _send,
     isa.CollectiveRecv: _receive,
     isa.GlobalRankId: _rank_id,
+    isa.ProcessingRankId: _processing_rank,
 }

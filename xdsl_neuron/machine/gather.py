@@ -6,7 +6,8 @@ from typing import Any, Final
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import gather as isa
 from xdsl_neuron.machine.build import Array, Build
-from xdsl_neuron.machine.elementwise import Elementwise, Tensor
+from xdsl_neuron.machine.calls import Call
+from xdsl_neuron.machine.elementwise import Tensor
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.lanes import FULL
 from xdsl_neuron.machine.site import Emitter, Scope, Site
@@ -20,11 +21,9 @@ def _shuffle(scope: Scope, op: isa.StreamShuffle) -> Emitter:
     if op.masks():
         raise MachineError(op, "a shuffle works on whole blocks, it takes no mask")
 
-    def kernel(site: Elementwise) -> Kernel:
-        return movement.stream_shuffle(mask)
-
-    keeps = isa.KEEP_LANE in mask
-    return Elementwise(scope, op, kernel, (Tensor("src"),), keeps).emit
+    keeps = ("dst",) if isa.KEEP_LANE in mask else ()
+    kernel = movement.stream_shuffle(mask)
+    return Call(scope, op, kernel, [Tensor("dst")], [Tensor("src")], keeps).emit
 
 
 class EngineGather(Site):

@@ -12,7 +12,7 @@ from xdsl.ir import Operation
 
 from xdsl_neuron.dialects.bir import control, engines, kernel, movement, sync
 from xdsl_neuron.dialects.instruction import Instruction
-from xdsl_neuron.dialects.instructions import collective, system
+from xdsl_neuron.dialects.instructions import system
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.lanes import FULL
@@ -28,7 +28,6 @@ _ADDRESS = (
     "bir.generic_indirect_load or bir.generic_indirect_save"
 )
 _OPAQUE = "is code the machine does not look into"
-_STEP = "is the rank of a step inside a collective, which the machine does at once"
 
 REFUSED: Final[dict[type[Operation], str]] = {
     control.BasicBlockOp: _BRANCH,
@@ -38,7 +37,6 @@ REFUSED: Final[dict[type[Operation], str]] = {
     movement.IndirectLoadOp: _ADDRESS,
     movement.IndirectSaveOp: _ADDRESS,
     movement.GPSIMDSB2SBOp: "copies between cores; the machine is one core",
-    collective.ProcessingRankId: _STEP,
     engines.GenericReluOp: "has no documented meaning; use bir.activation Relu",
     engines.TongaReduceMacroSymbolicOp: "is a macro of the first generation",
     kernel.OpaqueInstruction: _OPAQUE,

@@ -5,17 +5,19 @@ NKI, the kernel language: the destination-passing generations (`nki`).
 functional part is `xdsl_neuron.nki.functional`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_neuron.nki import isa, language
+from xdsl_neuron.nki.destination import NkiTensor
+from xdsl_neuron.nki.generations import refuse_name
 from xdsl_neuron.nki.install import install
 from xdsl_neuron.nki.kernel import Kernel, as_kernel, make_jit
+from xdsl_neuron.nki.ranks import run_ranks
 from xdsl_neuron.nki.specialise import Personality
 from xdsl_neuron.nki.specs import TensorSpec, tensor_spec
-from xdsl_neuron.nki.tensor import NkiTensor
 
 PERSONALITY = Personality("nki", "trn3", NkiTensor, rolled=False)
 
@@ -40,9 +42,26 @@ def simulate(kernel: Any, **options: Any) -> Kernel:
     return as_kernel(kernel, PERSONALITY).with_options(**options)
 
 
+def simulate_ranks(
+    kernel: Any, arguments: Sequence[Sequence[Any]], **options: Any
+) -> list[Any]:
+    """
+    `simulate_ranks(kernel, [arguments of rank 0, ...])`: the results of every rank.
+
+    Ranks meet at the collectives of `nki.collectives`. Raises MachineError where they
+    wait for each other without end.
+    """
+    return run_ranks(as_kernel(kernel, PERSONALITY).with_options(**options), arguments)
+
+
 def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a kernel on arrays."""
     return as_kernel(kernel, PERSONALITY).simulate(args, kwargs)
+
+
+def __getattr__(name: str) -> Any:
+    refuse_name("nki", name)
+    raise AttributeError(f"module 'nki' has no attribute '{name}'")
 
 
 __all__ = [
@@ -54,6 +73,7 @@ __all__ = [
     "language",
     "simulate",
     "simulate_kernel",
+    "simulate_ranks",
     "tensor_spec",
     "trace",
 ]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, TypeGuard
 
+from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.dma import validate_dma_qos
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, is_integer
@@ -55,6 +56,11 @@ def as_mask(value: Any) -> Mask | None:
     """A mask; None and True leave nothing out."""
     if value is None or value is True:
         return None
+    if not current().masks_allowed:
+        raise NKITypeError(
+            "got an unexpected keyword argument 'mask': it is of generation 0.1; in "
+            "0.2 and later use slices of the size that is wanted"
+        )
     if isinstance(value, Mask):
         return value
     if value is False:

@@ -14,6 +14,12 @@ from typing import Any
 from xdsl_neuron.diagnostics import SourceLocation
 from xdsl_neuron.nki.arguments import is_mapping, is_sequence
 from xdsl_neuron.nki.dtype import LanguageDtype
+from xdsl_neuron.nki.objects import (
+    fields_of,
+    is_named_tuple,
+    is_record,
+    with_fields,
+)
 from xdsl_neuron.nki.specs import TensorSpec, is_array, spec_of
 from xdsl_neuron.tracer.errors import NKITypeError
 
@@ -56,6 +62,8 @@ class Binding:
                 return tuple(items) if isinstance(value, tuple) else items
             if is_mapping(value):
                 return {key: replaced(item) for key, item in value.items()}
+            if is_record(value) or is_named_tuple(value):
+                return with_fields(value, replaced)
             return value
 
         args = tuple(replaced(value) for value in self.args)
@@ -127,6 +135,10 @@ class _Collector:
         elif is_mapping(value):
             self.key.append((name, dict, tuple(value)))
             for key, item in value.items():
+                self.visit(f"{name}.{key}", item)
+        elif is_record(value) or is_named_tuple(value):
+            self.stable = False
+            for key, item in fields_of(value):
                 self.visit(f"{name}.{key}", item)
         else:
             self._value(name, value)

@@ -45,6 +45,13 @@ class dge_mode(Enum):
     none = 3
 
 
+class dma_engine(Enum):
+    """What moves the tiles of a `sendrecv`."""
+
+    dma = 1
+    gpsimd_dma = 2
+
+
 class matmul_perf_mode(Enum):
     """Modes of the tensor engine."""
 
@@ -151,6 +158,11 @@ def as_perf_mode(value: object) -> MatmulPerfMode:
     if value is None:
         return MatmulPerfMode.NONE
     return _PERF_MODES[matmul_perf_mode(_member(value, matmul_perf_mode, "perf_mode"))]
+
+
+def as_dma_engine(value: object) -> dma_engine:
+    """An `nisa.dma_engine`."""
+    return dma_engine(_member(value, dma_engine, "dma_engine"))
 
 
 def as_reduce_cmd(value: object) -> reduce_cmd:

@@ -17,6 +17,9 @@ _PACKAGES: Final = {
 _MODULES: Final = {
     "nki.language": f"{_PACKAGE}.language",
     "nki.isa": f"{_PACKAGE}.isa",
+    "nki.isa.constants": f"{_PACKAGE}.enums",
+    "nki.collectives": f"{_PACKAGE}.collectives",
+    "nki.compiler": f"{_PACKAGE}.functional.compiler",
     "nki.typing": f"{_PACKAGE}.typing",
     "neuronxcc.nki.language": f"{_PACKAGE}.functional.language",
     "neuronxcc.nki.isa": f"{_PACKAGE}.functional.isa",

@@ -26,11 +26,24 @@ class Op:
     alu: AluOp | None = None
     function: Act | None = None
 
-    def __call__(self, *operands: Any, dtype: Any = None, mask: Any = None) -> Any:
-        """The operation on tiles and numbers, as a new tile."""
+    def __call__(self, *operands: Any, **named: Any) -> Any:
+        """The operation on tiles and numbers, as a new tile: `x[, y], dtype, mask`."""
         from xdsl_neuron.nki.elementwise import apply
 
-        return apply(self, operands, dtype, mask)
+        names = ("x", "y")[: self.arity]
+        given = dict(zip((*names, "dtype"), operands, strict=False))
+        wrong = [name for name in named if name not in (*names, "dtype", "mask")]
+        twice = [name for name in named if name in given]
+        if wrong or twice or len(operands) > self.arity + 1:
+            problem = f"takes {self.arity} operands, got {len(operands)}"
+            if wrong or twice:
+                what = "an unexpected" if wrong else "a second"
+                problem = f"got {what} keyword argument '{(wrong or twice)[0]}'"
+            accepted = ", ".join((*names, "dtype=None"))
+            raise NKITypeError(f"{self} {problem}; it accepts {accepted}")
+        given |= named
+        values = [given[name] for name in names if name in given]
+        return apply(self, values, given.get("dtype"), given.get("mask"))
 
     def __repr__(self) -> str:
         return f"nl.{self.name}"
@@ -101,6 +114,7 @@ _ROWS: Final = (
         is_finite=Act.IS_FINITE,
         identity=Act.IDENTITY,
     ),
+    Op("prelu", 1, None, Act.PRELU),
     Op("rsqrt", 1, AluOp.RSQRT, Act.RSQRT),
     Op("abs", 1, AluOp.ABS, Act.ABS),
     Op("reciprocal", 1, None, Act.RECIPROCAL),

@@ -23,7 +23,7 @@ class Runner:
 
         self.traced = traced
         level = machine.default_level.get()
-        self.program = machine.prepare(_at_level(traced.module, level))
+        self.program = machine.prepare(at_level(traced.module, level))
         self._kinds = tuple(port.dtype for port in self.program.inputs)
 
     @staticmethod
@@ -43,10 +43,10 @@ class Runner:
         ]
         outputs = self.program.run(arrays)
         machine.notify(self.traced.module, self.program)
-        return _assemble(self.traced.result, outputs)
+        return assemble(self.traced.result, outputs)
 
 
-def _at_level(module: ModuleOp, level: str) -> ModuleOp:
+def at_level(module: ModuleOp, level: str) -> ModuleOp:
     """The module to execute; lowering is imported only when asked for."""
     if level == "penguin":
         return module
@@ -72,7 +72,8 @@ def host_array(value: Any, kind: DType) -> "Array":
     return found if found.dtype == wanted else found.view(wanted)
 
 
-def _assemble(result: Result, outputs: "Sequence[Array]") -> Any:
+def assemble(result: Result, outputs: "Sequence[Array]") -> Any:
+    """What the kernel returned, with the outputs' arrays."""
     match result:
         case None:
             return None
@@ -80,4 +81,4 @@ def _assemble(result: Result, outputs: "Sequence[Array]") -> Any:
             found = outputs[position]
             return found if found.shape == shape else found.reshape(shape)
         case _:
-            return tuple(_assemble(item, outputs) for item in result)
+            return tuple(assemble(item, outputs) for item in result)

@@ -156,7 +156,8 @@ def _run_each(
     for point in product(*(range(extent) for extent in trace.grid)):
         trace.start_program(point)
         returned.append(function(*args, **kwargs))
-        trace.settle()
+        trace.end_program()
+    trace.merge_programs()
     return returned[0]
 
 

@@ -1,22 +1,28 @@
 """A trace with a launch grid, and with results that wait to be emitted."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Protocol
+from weakref import ref
 
-from xdsl.dialects.builtin import FileLineColLoc
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import DenseArrayBase, FileLineColLoc, i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import Space
+from xdsl_neuron.isa import AluOp, Space
+from xdsl_neuron.nki.addresses import Addresses
+from xdsl_neuron.nki.cores import Meeting, Meetings
 from xdsl_neuron.nki.grid import GridDim
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKIRuntimeError, NKISyntaxError
-from xdsl_neuron.tracer.index import Expr
+from xdsl_neuron.tracer.index import Expr, IndexExpr, Mask
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.tracer.state import Dep, Emission
 from xdsl_neuron.tracer.symbols import Loop
@@ -57,6 +63,12 @@ class KernelTrace(NeuronCodegen):
         self._shared: list[Buffer] = []
         self._shared_made = 0
         self._outermost: Operation | None = None
+        self._meetings = Meetings(self.function.body.block, self)
+        self._fused: list[Block] = []
+        self.addresses = Addresses()
+        self.live_registers: list[ref[IndexExpr]] = []
+        self.whiles: list[Any] = []
+        """The `while register:` statements whose bodies are being traced."""
 
     def insert(
         self,
@@ -73,13 +85,43 @@ class KernelTrace(NeuronCodegen):
             self.settle()
         return super().insert(inst, name, deps, mask, location=location, before=before)
 
+    def emit(
+        self,
+        kind: type[Instruction],
+        views: Sequence[View | None],
+        properties: dict[str, Attribute],
+        *,
+        mask: Mask | None = None,
+        name: str | None = None,
+        deps: Sequence[Dep] = (),
+        location: FileLineColLoc | None = None,
+        before: Operation | None = None,
+    ) -> str:
+        """Inserts an instruction; tensors that a kernel placed keep their bytes."""
+        self.addresses.check(views, len(kind.OUTS))
+        return super().emit(
+            kind,
+            views,
+            properties,
+            mask=mask,
+            name=name,
+            deps=deps,
+            location=location,
+            before=before,
+        )
+
     def settle(self) -> None:
         """Emits what was put off; refuses to go on after a loop was left early."""
         if self.broken_loop is not None:
+            rolled = "an affine_range or sequential_range"
+            what, instead = (
+                (rolled, "static_range or range, or a mask")
+                if self.masks_allowed
+                else ("a dynamic_range", "range, or nl.while_loop")
+            )
             raise NKISyntaxError(
-                "break, return or an exception left the body of an affine_range or "
-                "sequential_range, which is traced once for all iterations; use "
-                "static_range or range, or a mask",
+                f"break, return or an exception left the body of {what}, which is "
+                f"traced once for all iterations; use {instead}",
                 self.broken_loop,
             )
         pending, self.pending = self.pending, None
@@ -143,6 +185,8 @@ class KernelTrace(NeuronCodegen):
         """The body that follows is this instance of the kernel."""
         self.program = list(program)
         self._shared_made = 0
+        self._meetings.start()
+        self.addresses = Addresses()
 
     def enter_grid_loop(self, operation: Operation) -> None:
         """Records the outermost `spmd` loop; shared tensors stand in front of it."""
@@ -150,10 +194,137 @@ class KernelTrace(NeuronCodegen):
             self._outermost = operation
 
     @property
+    def shared(self) -> Sequence[Buffer]:
+        """The HBM tensors all programs of the grid have: arguments and shared ones."""
+        return [*self.arguments, *self._shared]
+
+    def meet(self, meeting: Meeting) -> None:
+        """This program waits for the others."""
+        self._meetings.add(meeting, self.block)
+
+    def end_program(self) -> None:
+        """The body has come to its end, and so have the loops in it."""
+        self.settle()
+        if self.whiles:
+            raise NKISyntaxError(
+                "break, return or an exception left the body of a `while register:`, "
+                "which is traced once for all iterations; put the condition into the "
+                "register",
+                self.whiles[-1].place,
+            )
+
+    def merge_programs(self) -> None:
+        """Puts what programs did between their meetings in order."""
+        self._meetings.merge()
+
+    def agree(self, one: SSAValue, other: SSAValue, block: Block) -> None:
+        """
+        Fails, while running, where two registers differ.
+
+        Cores that leave a loop at different times wait for each other without end.
+        Nothing in the instruction set says so: a load is made that is out of bounds.
+        """
+        with self._in_block(block):
+            left, right = (self._numbers[value] for value in (one, other))
+            apart = self.register_alu(
+                AluOp.NOT_EQUAL, Affine.index(left), Affine.index(right)
+            )
+            buffer = self.create_tensor(
+                (1, 1), DType.INT32, Space.SBUF, "cores_leave_a_loop_together"
+            )
+            cell = self.view.of(buffer)
+            self.store_register_to_tensor(cell, Affine(0))
+            layout = replace(cell.layout, offset=apart)
+            self.load_tensor_to_register(cell.with_layout(layout))
+
+    @contextmanager
+    def _in_block(self, block: Block) -> Generator[None]:
+        """What is inserted meanwhile goes to the end of this block."""
+        outer, blocks = self.block, self.blocks
+        self.block, self.blocks = block, [*blocks, *self._fused, block]
+        around = block.parent_op()
+        while around is not None and around.parent is not None:
+            self.blocks.append(around.parent)
+            around = around.parent_op()
+        try:
+            yield
+        finally:
+            self.block, self.blocks = outer, blocks
+
+    def fused(self, body: Block) -> None:
+        """What was made in this block is in that of another core now."""
+        self._fused.append(body)
+
+    def hold(self, parts: Sequence[Meeting], block: Block) -> None:
+        """One meeting: a barrier, or the copies that an exchange comes to."""
+        with self._in_block(block):
+            self._hold(parts)
+
+    def _hold(self, parts: Sequence[Meeting]) -> None:
+        first = parts[0]
+        if first.src is None:
+            self._barrier(parts)
+            return
+        for number, part in enumerate(parts):
+            sender = parts[part.source]
+            if sender.target != number:
+                raise NKISyntaxError(
+                    f"core {number} receives from core {part.source}, which sends to "
+                    f"core {sender.target}, in {part.what}",
+                    part.location,
+                )
+        sources = [self._kept(part) for part in parts]
+        for part in parts:
+            assert part.dst is not None
+            self.emit(
+                penguin.DMACopyOp,
+                [part.dst, sources[part.source], None, None],
+                {},
+                name=part.name,
+                location=part.location,
+            )
+
+    def _kept(self, part: Meeting) -> View:
+        """What a core sends; a copy where the exchange overwrites that tile."""
+        src, dst = part.src, part.dst
+        assert src is not None
+        assert dst is not None
+        if src.base is not dst.base:
+            return src
+        buffer = self.create_tensor(
+            src.shape, src.element_type, Space.SBUF, "sent", location=part.location
+        )
+        tile = self.view.of(buffer)
+        self.emit(
+            penguin.DMACopyOp, [tile, src, None, None], {}, location=part.location
+        )
+        return tile
+
+    def _barrier(self, parts: Sequence[Meeting]) -> None:
+        first = parts[0]
+        for number, part in enumerate(parts):
+            assert part.shared is not None
+            assert first.shared is not None
+            spaces = {part.shared.space, first.shared.space}
+            if spaces == {Space.HBM} and part.shared.base is not first.shared.base:
+                raise NKISyntaxError(
+                    f"core 0 waits at '{first.shared.name}' and core {number} at "
+                    f"'{part.shared.name}' in one {part.what}",
+                    part.location,
+                )
+        self.emit(
+            penguin.CoreBarrierOp,
+            [None],
+            {"cores": DenseArrayBase.from_list(i64, list(range(len(parts))))},
+            name=first.name,
+            location=first.location,
+        )
+
+    @property
     def at_top(self) -> bool:
         """Whether no loop but those of the launch grid is open."""
         loops = [loop for loop in self.loops if isinstance(loop, Loop)]
-        return all(loop.grid for loop in loops if loop.open)
+        return not self.runtime_loops and all(loop.grid for loop in loops if loop.open)
 
     def shared_tensor(
         self, shape: Sequence[int], dtype: DType, name: str | None

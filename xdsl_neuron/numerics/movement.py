@@ -72,8 +72,9 @@ def stream_shuffle(mask: tuple[int, ...]) -> Kernel:
     """
     Kernel(out, x): out[b + i] = x[b + mask[i]] in every block b of 32 partitions.
 
-    Both have the same type and shape [P, ...]; 255 leaves the partition of `out` as it
-    is. Raises `ValueError` for an illegal mask, with the literals of bir.md 6.9.
+    Both have the same type and as many elements per partition; 255 leaves the partition
+    of `out` as it is. Raises `ValueError` for an illegal mask, with the literals of
+    bir.md 6.9.
     """
     if len(mask) != _BLOCK:
         raise ValueError("StreamShuffle Mask must have 32 elements")
@@ -87,7 +88,8 @@ def stream_shuffle(mask: tuple[int, ...]) -> Kernel:
         block: Array = np.arange(0, partitions, _BLOCK, dtype=np.intp).reshape(-1, 1)
         targets: Array = (block + lanes).reshape(-1)
         inside = targets < partitions
-        out[targets[inside]] = x[(block + sources).reshape(-1)[inside]]
+        found = x[(block + sources).reshape(-1)[inside]]
+        out[targets[inside]] = found.reshape(-1, *out.shape[1:])
 
     return kernel
 

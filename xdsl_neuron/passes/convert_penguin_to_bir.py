@@ -304,6 +304,8 @@ def _copy(conversion: Conversion, operation: Operation) -> None:
     """The copy of the back end has no index operands; a verified one uses none."""
     assert isinstance(operation, penguin.DMACopyOp)
     changes: dict[str, Attribute | None] = {"operandSegmentSizes": None}
+    if operation.engine.data is Engine.UNASSIGNED:
+        changes["engine"] = None
     if operation.accesses is not None:
         sides = operation.accesses.data[: len(bir.DMACopyOp.layout().names)]
         changes["accesses"] = AccessesAttr(sides)

@@ -7,6 +7,7 @@ from xdsl_neuron.tracer.dma import DmaBuilders
 from xdsl_neuron.tracer.gathers import GatherBuilders
 from xdsl_neuron.tracer.matrix import MatrixBuilders
 from xdsl_neuron.tracer.random import RandomBuilders
+from xdsl_neuron.tracer.registers import RegisterBuilders
 from xdsl_neuron.tracer.rows import RowBuilders
 
 
@@ -19,6 +20,7 @@ class NeuronCodegen(
     AccumulatorBuilders,
     RowBuilders,
     RandomBuilders,
+    RegisterBuilders,
 ):
     """
     The state of a trace and a builder method per instruction.

@@ -20,7 +20,7 @@ from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode, QosClass, Space
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, Shape, broadcast_tiles
 from xdsl_neuron.tracer.state import Dep
-from xdsl_neuron.tracer.tiles import Number, TileBuilders
+from xdsl_neuron.tracer.tiles import ENGINES, Number, TileBuilders
 from xdsl_neuron.tracer.views import Gather, View
 
 _QOS: Final = {member: QosClassAttr(member) for member in QosClass}
@@ -69,7 +69,7 @@ class DmaBuilders(TileBuilders):
         `other` is what the tile holds where `mask` leaves elements out; without it they
         are undefined.
         """
-        if pointer.is_indirect:
+        if pointer.has_index:
             return self.indirect_load(
                 pointer,
                 mask,
@@ -113,7 +113,7 @@ class DmaBuilders(TileBuilders):
                 f"Expected operand 'dst' of 'store' to be in address space 'hbm', but "
                 f"got a {pointer.space} instead."
             )
-        if pointer.is_indirect:
+        if pointer.has_index:
             self.indirect_save(
                 pointer,
                 value,
@@ -188,21 +188,23 @@ class DmaBuilders(TileBuilders):
         dma_qos: QosClass | None = None,
         deps: Sequence[Dep] = (),
         name: str | None = None,
+        engine: Engine = Engine.UNASSIGNED,
     ) -> None:
         """
         Copies between HBM and SBUF; one side may be picked by an index tile.
 
         An index decides which instruction it is, before anything is built. Where it is
-        none, the copy is built as it was asked for and its gate answers.
+        none, the copy is built as it was asked for and its gate answers. `engine`
+        triggers a direct copy.
         """
         adds = rmw_op not in (None, AluOp.BYPASS)
         indexed = [view.layout.gather for view in (src, dst)]
-        if src.is_indirect and not dst.is_indirect and not adds:
+        if src.has_index and not dst.has_index and not adds:
             self.indirect_load(
                 src, mask, dst, None, deps, name, None, dge_mode, dma_qos, oob_mode
             )
             return
-        if dst.is_indirect and not src.is_indirect:
+        if dst.has_index and not src.has_index:
             self.indirect_save(
                 dst,
                 src,
@@ -222,6 +224,8 @@ class DmaBuilders(TileBuilders):
             "oob": _OOB[oob_mode],
             "dma_qos": validate_dma_qos(dma_qos),
         }
+        if engine is not Engine.UNASSIGNED:
+            properties["engine"] = ENGINES[engine]
         if rmw_op is not None:
             properties["rmw_op"] = AluOpAttr(rmw_op)
         self.emit(

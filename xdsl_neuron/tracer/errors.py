@@ -41,6 +41,10 @@ class NKIIndexError(NKIError, IndexError):
     """An index leaves its tensor."""
 
 
+class NKIAttributeError(NKIError, AttributeError):
+    """A name that this generation of the language does not have."""
+
+
 class NKIRuntimeError(NKIError, RuntimeError):
     """The language is used where there is no kernel."""
 

@@ -79,13 +79,24 @@ def stored_names(code: CodeType) -> dict[int, str]:
     before: list[int] = []
     # A frame that has called Python code stands at the last cache entry of the call.
     for instruction in dis.get_instructions(code, show_caches=True):
-        if instruction.opname in _STORES:
+        if instruction.opname in _STORES and str(instruction.argval).isidentifier():
             found.update(dict.fromkeys(before, str(instruction.argval)))
         if instruction.opname in ("FOR_ITER", "CACHE"):
             before.append(instruction.offset)
         else:
             before = [instruction.offset]
     return found
+
+
+def is_for_statement(frame: FrameType) -> bool:
+    """Whether a frame is about to loop over what it asks an iterator of."""
+    code = frame.f_code
+    name = dis.opname[code.co_code[frame.f_lasti]]
+    if name != "GET_ITER":
+        return False
+    # A comprehension calls (3.11) or inlines (3.12) its loop instead.
+    following = dis.opname[code.co_code[frame.f_lasti + 2]]
+    return following not in ("PRECALL", "CALL", "RESUME", "LOAD_FAST_AND_CLEAR")
 
 
 class Locator:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute
 
 from xdsl_neuron.affine import Affine
@@ -139,7 +139,7 @@ class GatherBuilders(TileBuilders):
         """
         if mask is not None:
             raise NKISyntaxError("a register is loaded always, it takes no mask")
-        if pointer.is_indirect:
+        if pointer.has_index:
             raise NKISyntaxError(
                 "cannot use indirect indexing access with the current NKI API for "
                 f"'{pointer.name}'; gather it into a tile first"
@@ -152,6 +152,10 @@ class GatherBuilders(TileBuilders):
         (value,) = self.last.operation.results
         value.name_hint = self.locator.variable() or "r"
         return IndexExpr(self.add_register(value))
+
+    def device_print(self, prefix: str, tensor: View) -> None:
+        """Prints a tensor while running."""
+        self.emit(penguin.DevicePrintOp, [tensor], {"prefix": StringAttr(prefix)})
 
     def store_register_to_tensor(
         self,

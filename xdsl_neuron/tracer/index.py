@@ -261,7 +261,7 @@ class IndexExpr:
             return True
         raise NKIIndexError("Only support `:` or `None` as subscript to arange!")
 
-    def __bool__(self) -> NoReturn:
+    def __bool__(self) -> bool:
         _refuse_value(self, "a condition")
 
     def __int__(self) -> NoReturn:

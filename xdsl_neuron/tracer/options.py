@@ -17,11 +17,14 @@ class TraceOptions:
 
     `max_instructions`: a trace that makes more is refused, before a loop unrolled in
     Python takes all memory. Our choice; the documents give no number.
+
+    `ranks`: how many ranks run the kernel, for `nki.collectives`.
     """
 
     enable_const_rewrite: bool = False
     enable_scalar_expansion: bool = False
     max_instructions: int = 250_000
+    ranks: int = 1
 
 
 NO_OPTIONS: Final = TraceOptions()

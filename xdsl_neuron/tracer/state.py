@@ -365,7 +365,7 @@ class TraceState:
         for position, view in enumerate(views):
             if view is not None:
                 self._check_scope(view)
-                if view.is_indirect:
+                if view.has_index:
                     check_indexed(kind, position, view)
         asked = properties
         accesses = [None if view is None else view.access() for view in views]

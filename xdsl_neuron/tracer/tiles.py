@@ -51,6 +51,9 @@ class TileBuilders(TraceState):
         self._constants: dict[tuple[Contents, TensorType], Buffer] = {}
         self._identities: dict[DType, Buffer] = {}
         self.random_states: dict[Engine, Buffer] = {}
+        self.runtime_loops: int = 0
+        """How many run-time loops are open, and have been made."""
+        self.runtime_loops_made: int = 0
         self._front: Operation | Block | None = None
 
     def new_tile(
@@ -184,7 +187,7 @@ class TileBuilders(TraceState):
         if not tiles:
             raise NKISyntaxError("expected at least one tile among the operands")
         for tile in tiles:
-            if tile.is_indirect:
+            if tile.has_index:
                 raise NKISyntaxError(
                     "cannot use indirect indexing access with the current NKI API for "
                     f"'{tile.name}'; load it first"

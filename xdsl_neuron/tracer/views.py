@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from xdsl_neuron.tracer.state import TraceState
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, weakref_slot=True)
 class Buffer:
     """
     A tensor of the trace: an argument or the result of an allocation.
@@ -52,6 +52,8 @@ class Buffer:
     """The mask of its only write, where that left elements out."""
     immutable: bool = False
     """Whether the language forbids to write it."""
+    region: str | None = None
+    """What the language calls its memory, where that says more than the space."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +198,7 @@ class View:
         return kind.bytes_per_partition // self.layout.dtype.bytes
 
     @property
-    def is_indirect(self) -> bool:
+    def has_index(self) -> bool:
         """Whether an index tile picks its rows."""
         return self.layout.gather is not None
 
@@ -347,34 +349,31 @@ class View:
         """The same bytes as elements of another type; the last dimension scales."""
         a = self.layout
         self.must_be_plain("view")
-        old, new = a.dtype.bytes, dtype.bytes
-        if old == new:
+        if a.dtype.bytes == dtype.bytes:
             return self.with_layout(
                 Layout(a.pairs, a.par, a.partition, a.offset, dtype)
             )
         *outer, (step, num) = a.pairs
-
-        def scaled(elements: int) -> int:
-            if elements * old % new:
-                raise NKIValueError(
-                    f"view of '{self.name}' as {dtype.nki_name}: {elements} elements "
-                    f"of {old} bytes are no whole number of {new} bytes"
-                )
-            return elements * old // new
-
-        if step != 1 or not isinstance(a.offset, int):
+        if num == 1:
+            step = 1
+        if step != 1:
             raise NKIValueError(
                 f"view of '{self.name}' as {dtype.nki_name} needs a contiguous last "
-                "dimension at a static offset"
+                f"dimension, its step is {step}"
             )
+
+        def scaled(elements: int) -> int:
+            found = self._in_elements(elements, dtype)
+            assert isinstance(found, int)
+            return found
+
         pairs = [
-            pair if dim == a.par else (scaled(pair[0]), pair[1])
+            pair if dim == a.par or pair[1] == 1 else (scaled(pair[0]), pair[1])
             for dim, pair in enumerate(outer)
         ]
+        offset = self._in_elements(a.offset, dtype)
         return self.with_layout(
-            Layout(
-                (*pairs, (1, scaled(num))), a.par, a.partition, scaled(a.offset), dtype
-            )
+            Layout((*pairs, (1, scaled(num))), a.par, a.partition, offset, dtype)
         )
 
     def pattern(
@@ -390,11 +389,11 @@ class View:
         An access pattern on the base tensor (nki.md 1.3 `NkiTensor.ap`).
 
         `steps` holds [step, num] pairs and `offset` a start, in elements of `dtype`.
-        On chip the first pair steps over partitions in multiples of the elements of a
-        partition. With `gather`, entry k of that tile times the base tensor's stride
-        along `indirect_dim` replaces the first pair's step. With `scalar`, that many
-        such strides are added to the start: the two families of indirection do not go
-        together (dma.md 2.1 `is_offset_dma`).
+        The start is counted from the view's own. On chip the first pair steps over
+        partitions in multiples of the elements of a partition. With `gather`, entry k
+        of that tile times the view's stride along `indirect_dim` replaces the first
+        pair's step. With `scalar`, that many such strides are added to the start: the
+        two families of indirection do not go together (dma.md 2.1 `is_offset_dma`).
         """
         if scalar is not None and gather is not None:
             raise NKISyntaxError(
@@ -409,6 +408,7 @@ class View:
             raise NKIValueError(
                 f"access pattern {pairs} has a size that is not positive"
             )
+        offset = offset + self._in_elements(self.layout.offset, seen)
         if not kind.space.on_chip:
             limit = None
             if gather is not None:
@@ -427,6 +427,7 @@ class View:
                 f"'{self.name}' in {kind.space}: the indexed tensor must be in hbm"
             )
         layout = self._chip_pattern(pairs, pitch, offset, seen)
+        layout.partition = layout.partition + self.layout.partition
         if scalar is None:
             return self.with_layout(layout)
         if indirect_dim == 0:
@@ -436,20 +437,39 @@ class View:
         return self.with_layout(layout)
 
     def _stride(self, dim: int, seen: DType) -> int:
-        """The base tensor's stride along a dimension, in elements of `seen`."""
-        kind = self.base.type.data
-        if not 0 <= dim < len(kind.shape):
-            raise NKIValueError(f"indirect_dim {dim} is no dimension of {kind.shape}")
-        return prod(kind.shape[dim + 1 :]) * kind.dtype.bytes // seen.bytes
+        """The view's stride along a dimension, in elements of `seen`."""
+        if not 0 <= dim < self.ndim:
+            raise NKIValueError(f"indirect_dim {dim} is no dimension of {self.shape}")
+        step, num = self.layout.pairs[dim]
+        if num == 1:  # a unit dimension has no step of its own
+            step = prod(self.shape[dim + 1 :])
+        found = self._in_elements(step, seen)
+        assert isinstance(found, int)
+        return found
+
+    def _in_elements(self, value: Expr, seen: DType) -> Expr:
+        """A number of the view's elements as one of elements of `seen`."""
+        old, new = self.layout.dtype.bytes, seen.bytes
+        if old == new:
+            return value
+        total = value * old
+        found = total // new if isinstance(total, int) else total.floordiv(new)
+        if found * new != total:
+            raise NKIValueError(
+                f"{value} elements of {old} bytes of '{self.name}' are no whole number "
+                f"of {new} bytes ({seen.nki_name})"
+            )
+        return found
 
     def _indexed_pair(
         self, pair: Pair, dim: int, seen: DType, offset: Expr
     ) -> tuple[Pair, int]:
-        """The stride and the number of indices of the base tensor's dimension."""
-        kind = self.base.type.data
-        stride = self._stride(dim, seen)
+        """The stride and the number of indices of the view's dimension."""
+        stride, extent = self._stride(dim, seen), self.shape[dim]
+        start = self._in_elements(self.layout.offset, seen)
+        offset = offset - start
         skipped = offset // stride if isinstance(offset, int) else 0
-        return (stride, pair[1]), kind.shape[dim] - skipped % kind.shape[dim]
+        return (stride, pair[1]), extent - skipped % extent
 
     def _chip_pattern(
         self, pairs: list[Pair], pitch: int, offset: Expr, seen: DType
@@ -463,6 +483,14 @@ class View:
         partition: Expr = 0
         if isinstance(offset, int):
             partition, offset = divmod(offset, pitch)
+        else:
+            # Whole partitions, known or not, are in front of what is within one.
+            rows, rest = divmod(offset.constant, pitch)
+            whole = Affine(
+                rows, ((a, c // pitch) for a, c in offset.terms if not c % pitch)
+            )
+            offset = Affine(rest, ((a, c) for a, c in offset.terms if c % pitch))
+            partition = whole
         return Layout(
             ((step // pitch if num > 1 else 1, num), *pairs[1:]),
             0,

@@ -392,8 +392,8 @@ penguin.stream_shuffle %t <- %h {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 1
 penguin.stream_shuffle %t <- %t {mask = [0, 1]}
 // expected-error @below {{StreamShuffle Mask entry must be <32, got 32 (255 keeps)}}
 penguin.stream_shuffle %t <- %t {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 32]}
-// expected-error @below {{StreamShuffle works on 32, 64, 96 or 128 partitions, got 48}}
-penguin.stream_shuffle %k <- %k {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
+// expected-error @below {{StreamShuffle takes partition 32 of 'dst' from 63 of 'src', which has 48}}
+penguin.stream_shuffle %k <- %k {mask = [31, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
 
 // -----
 

@@ -21,13 +21,14 @@ from xdsl_neuron.dialects.instructions.compute import fused_rank
 from xdsl_neuron.dialects.neuron import (
     AluOpAttr,
     DgeTypeAttr,
+    EngineAttr,
     OobModeAttr,
     QosClassAttr,
     TensorType,
 )
 from xdsl_neuron.dialects.neuron.attributes import render_access
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import AluOp, DgeType, OobMode, QosClass, Space
+from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode, QosClass, Space
 
 INDEX_DTYPES = (DType.UINT32, DType.INT32)
 TENSOR_BYTES_MAX = 1 << 32
@@ -294,7 +295,30 @@ class OpenCopy(Copy):
     src_index = opt_operand_def(TensorType)
     dst_index = opt_operand_def(TensorType)
 
+    engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.UNASSIGNED))
+    """Which engine triggers the DMA; open unless the kernel says."""
+
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @gate("InstDMA cannot be on PE engine", "dma.md 9.4")
+    def copy_trigger_engine(self) -> None:
+        """The tensor engine triggers no DMA."""
+        if self.engine.data is Engine.PE:
+            raise VerifyException("InstDMA cannot be on PE engine")
+
+    @gate(
+        "dma_copy engine can only be specified when HWDGE mode is used.",
+        "bir.md 11",
+    )
+    def engine_of_hardware_dge(self) -> None:
+        """Only a DMA whose descriptors hardware makes is triggered by an engine."""
+        if self.engine.data is not Engine.UNASSIGNED and (
+            self.dge.data is not DgeType.HWDGE
+        ):
+            raise VerifyException(
+                "dma_copy engine can only be specified when HWDGE mode is used, got "
+                f"engine {self.engine.data} and dge {self.dge.data}"
+            )
 
     def check_gates(self) -> None:
         """The fork comes first: rules of a direct copy mean nothing to an index."""

@@ -28,7 +28,8 @@ class StreamShuffle(Unmasked):
     """
     Permutes partitions inside every aligned block of 32.
 
-    `dst[b + i] = src[b + mask[i]]`; 255 leaves a destination partition as it is.
+    `dst[b + i] = src[b + mask[i]]`; 255 leaves a destination partition as it is. The
+    sides may have fewer partitions than their last block.
     """
 
     OUTS: ClassVar = ("dst",)
@@ -68,14 +69,51 @@ class StreamShuffle(Unmasked):
                 )
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
-    def same_shape(self) -> None:
-        """Whole blocks of 32 partitions, the same elements on both sides."""
-        self.check_elementwise("src")
-        partitions = self.data()["dst"].partitions
-        if partitions % SHUFFLE_LANES:
+    def same_elements(self) -> None:
+        """As many elements per partition on both sides."""
+        data = self.data()
+        dst, src = data["dst"], data["src"]
+        if src.free_count != dst.free_count:
             raise VerifyException(
-                f"StreamShuffle works on 32, 64, 96 or 128 partitions, got {partitions}"
+                f"tile shape mismatch, expected '{list(dst.shape)}' of 'dst', got "
+                f"{list(src.shape)} for 'src'"
             )
+
+    @gate("StreamShuffle reads a partition that is not there", "nki.md 1.1", "inferred")
+    def lanes_there(self) -> None:
+        """Every partition that is written comes from one of `src`."""
+        data = self.data()
+        mask = self.mask.get_values()
+        have = data["src"].partitions
+        for partition in range(data["dst"].partitions):
+            lane = partition % SHUFFLE_LANES
+            source = partition - lane + mask[lane]
+            if mask[lane] != KEEP_LANE and source >= have:
+                raise VerifyException(
+                    f"StreamShuffle takes partition {partition} of 'dst' from "
+                    f"{source} of 'src', which has {have} ({data['src']}); use 255 to "
+                    "keep a partition"
+                )
+
+    @gate(
+        "StreamShuffle start partition for 32, 64, 96 or 128 active partitions",
+        "nki.md 1.1",
+    )
+    def shuffle_starts(self) -> None:
+        """Both sides start where the larger one, in whole blocks, may start."""
+        arch = target_of(self)
+        if arch is None:
+            return
+        data = self.data()
+        larger = max(operand.partitions for operand in data.values())
+        active = -(-larger // SHUFFLE_LANES) * SHUFFLE_LANES
+        for name, operand in data.items():
+            if operand.access.partition is None:
+                continue
+            for value in self._start_values(operand):
+                problem = arch.partition_start_error(value, active)
+                if problem:
+                    raise VerifyException(f"access to '{name}' ({operand}): {problem}")
 
 
 class IndirectCopy(Unmasked):

@@ -5,11 +5,9 @@ Loops of the functional generation (DESIGN.md 7b).
 `static_range` and Python's `range` unroll.
 """
 
-import dis
 import inspect
 import operator
 from collections.abc import Generator, Iterator
-from types import FrameType
 from typing import Any, NoReturn, SupportsIndex
 
 from xdsl_neuron.affine import Affine
@@ -17,6 +15,7 @@ from xdsl_neuron.isa import LoopKind
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
+from xdsl_neuron.tracer.frames import is_for_statement
 from xdsl_neuron.tracer.index import IndexExpr
 
 
@@ -31,7 +30,7 @@ class SymbolicRange:
     def __iter__(self) -> Iterator[IndexExpr]:
         frame = inspect.currentframe()
         caller = None if frame is None else frame.f_back
-        if caller is None or not _is_for_statement(caller):
+        if caller is None or not is_for_statement(caller):
             raise NKISyntaxError(
                 f"{self._name} is traced once with a symbolic index, so it can only be "
                 "the iterable of a for statement (not of zip, enumerate, list or a "
@@ -61,17 +60,6 @@ class SymbolicRange:
 
     def __repr__(self) -> str:
         return f"nl.{self._name}({self._values})"
-
-
-def _is_for_statement(frame: FrameType) -> bool:
-    """Whether a frame is about to loop over what it asks an iterator of."""
-    code = frame.f_code
-    name = dis.opname[code.co_code[frame.f_lasti]]
-    if name != "GET_ITER":
-        return False
-    # A comprehension calls (3.11) or inlines (3.12) its loop instead.
-    following = dis.opname[code.co_code[frame.f_lasti + 2]]
-    return following not in ("PRECALL", "CALL", "RESUME", "LOAD_FAST_AND_CLEAR")
 
 
 def _values(bounds: tuple[Any, ...]) -> range:

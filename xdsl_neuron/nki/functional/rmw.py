@@ -23,7 +23,7 @@ def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None) -> None:
             f"unsupported op={found.name}"
         )
     target = as_view(dst, "dst")
-    if not target.is_indirect:
+    if not target.has_index:
         raise NKISyntaxError(
             "atomic_rmw `dst` only supports indirect dynamic indexing currently. Use a "
             "tile to index."

@@ -1,13 +1,18 @@
 """`nki.isa` of the destination-passing generations: one function per instruction."""
 
+from typing import Any
+
 from xdsl_neuron.nki.enums import (
     dge_mode,
+    dma_engine,
     engine,
     matmul_perf_mode,
     nc_version,
     oob_mode,
     reduce_cmd,
 )
+from xdsl_neuron.nki.generations import refuse_name
+from xdsl_neuron.nki.instruction import NkiInstruction
 from xdsl_neuron.nki.isa.accumulators import (
     activate2,
     activation_reduce,
@@ -60,6 +65,9 @@ from xdsl_neuron.nki.isa.rows import (
     sequence_bounds,
     tensor_partition_reduce,
 )
+from xdsl_neuron.nki.isa.system import core_barrier, get_nc_sub_version, sendrecv
+from xdsl_neuron.nki.registers import Register as VirtualRegister
+from xdsl_neuron.tracer.errors import NKIError as NkiValidationError
 
 tensor_engine = engine.tensor
 vector_engine = engine.vector
@@ -67,20 +75,32 @@ scalar_engine = engine.scalar
 gpsimd_engine = engine.gpsimd
 unknown_engine = engine.unknown
 
+
+def __getattr__(name: str) -> Any:
+    refuse_name("nki.isa", name)
+    raise AttributeError(f"module 'nki.isa' has no attribute '{name}'")
+
+
 __all__ = [
+    "NkiInstruction",
+    "NkiValidationError",
+    "VirtualRegister",
     "activate2",
     "activation",
     "activation_reduce",
     "affine_select",
     "bn_aggr",
     "bn_stats",
+    "core_barrier",
     "dge_mode",
     "dma_compute",
     "dma_copy",
+    "dma_engine",
     "dma_transpose",
     "dropout",
     "engine",
     "exponential",
+    "get_nc_sub_version",
     "get_nc_version",
     "gpsimd_engine",
     "iota",
@@ -113,6 +133,7 @@ __all__ = [
     "scalar_engine",
     "scalar_tensor_tensor",
     "select_reduce",
+    "sendrecv",
     "sequence_bounds",
     "set_rng_seed",
     "tensor_copy",

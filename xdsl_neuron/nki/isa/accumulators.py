@@ -4,7 +4,6 @@ from typing import Any
 
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.accumulators import as_cumulative, as_fold, as_reduce_op
-from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_name,
     as_number,
@@ -13,6 +12,7 @@ from xdsl_neuron.nki.arguments import (
     as_view,
 )
 from xdsl_neuron.nki.enums import as_reduce_cmd, reduce_cmd
+from xdsl_neuron.nki.instruction import instruction
 from xdsl_neuron.nki.ops import OPS, as_alu, as_function
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError
@@ -20,7 +20,7 @@ from xdsl_neuron.tracer.tiles import Number
 from xdsl_neuron.tracer.views import View
 
 
-@api
+@instruction
 def scalar_tensor_tensor(
     dst: Any,
     data: Any,
@@ -46,7 +46,7 @@ def scalar_tensor_tensor(
     )
 
 
-@api
+@instruction
 def tensor_tensor_scan(
     dst: Any,
     data0: Any,
@@ -72,7 +72,7 @@ def tensor_tensor_scan(
     )
 
 
-@api
+@instruction
 def tensor_scalar_reduce(
     dst: Any,
     data: Any,
@@ -105,7 +105,7 @@ def tensor_scalar_reduce(
     )
 
 
-@api
+@instruction
 def tensor_scalar_cumulative(
     dst: Any,
     src: Any,
@@ -128,7 +128,7 @@ def tensor_scalar_cumulative(
     )
 
 
-@api
+@instruction
 def activation_reduce(
     dst: Any,
     op: Any,
@@ -152,7 +152,7 @@ def activation_reduce(
     )
 
 
-@api
+@instruction
 def select_reduce(
     dst: Any,
     predicate: Any,
@@ -187,7 +187,7 @@ def as_on_false(value: Any) -> View | Number:
     return found
 
 
-@api
+@instruction
 def exponential(
     dst: Any,
     src: Any,
@@ -214,7 +214,7 @@ def exponential(
     )
 
 
-@api
+@instruction
 def activate2(
     dst: Any,
     op: Any,

@@ -5,7 +5,6 @@ from typing import Any
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.isa import AluOp, Engine
 from xdsl_neuron.nki.accumulators import as_fold, as_reduce_op
-from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_axes,
     as_integer,
@@ -18,6 +17,7 @@ from xdsl_neuron.nki.arguments import (
 )
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.enums import as_engine, engine, reduce_cmd
+from xdsl_neuron.nki.instruction import instruction
 from xdsl_neuron.nki.ops import as_alu, as_function
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError
@@ -30,7 +30,7 @@ def _on(value: Any) -> Engine:
     return Engine.UNASSIGNED if value is _UNKNOWN else as_engine(value)
 
 
-@api
+@instruction
 def tensor_tensor(
     dst: Any,
     data1: Any,
@@ -50,7 +50,7 @@ def tensor_tensor(
     )
 
 
-@api
+@instruction
 def tensor_scalar(
     dst: Any,
     data: Any,
@@ -78,7 +78,7 @@ def tensor_scalar(
     )
 
 
-@api
+@instruction
 def tensor_copy(
     dst: Any,
     src: Any,
@@ -102,7 +102,7 @@ def tensor_copy(
     )
 
 
-@api
+@instruction
 def activation(
     dst: Any,
     op: Any,
@@ -138,7 +138,7 @@ def activation(
     )
 
 
-@api
+@instruction
 def tensor_reduce(
     dst: Any,
     op: Any,
@@ -159,7 +159,7 @@ def tensor_reduce(
     )
 
 
-@api
+@instruction
 def reciprocal(dst: Any, data: Any, name: str | None = None) -> None:
     """`dst = 1 / data`."""
     session().reciprocal(
@@ -167,7 +167,7 @@ def reciprocal(dst: Any, data: Any, name: str | None = None) -> None:
     )
 
 
-@api
+@instruction
 def memset(
     dst: Any, value: Any, engine: Any = _UNKNOWN, name: str | None = None
 ) -> None:
@@ -180,7 +180,7 @@ def memset(
     )
 
 
-@api
+@instruction
 def iota(
     dst: Any,
     pattern: Any,
@@ -215,7 +215,7 @@ def with_free_shape(view: View, free: tuple[int, ...], api_name: str) -> View:
     return view.reshaped((view.shape[0], *free))
 
 
-@api
+@instruction
 def tensor_copy_predicated(
     dst: Any,
     src: Any,

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode, QosClass
-from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_axes,
     as_name,
@@ -13,7 +12,8 @@ from xdsl_neuron.nki.arguments import (
     is_sequence,
 )
 from xdsl_neuron.nki.enums import as_dge, as_engine, as_oob, dge_mode, engine, oob_mode
-from xdsl_neuron.nki.ops import as_alu
+from xdsl_neuron.nki.instruction import instruction
+from xdsl_neuron.nki.ops import Op, as_alu
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.dma import validate_dma_qos
 from xdsl_neuron.tracer.errors import NKINotImplementedError, NKIValueError
@@ -23,26 +23,31 @@ from xdsl_neuron.tracer.views import View
 _PRIORITIES = (QosClass.P0, QosClass.P1, QosClass.P2, QosClass.P3)
 
 
-@api
+@instruction
 def dma_copy(
     dst: Any,
     src: Any,
-    dst_rmw_op: Any = None,
+    priority: Any = None,
     oob_mode: Any = oob_mode.error,
     dge_mode: Any = dge_mode.unknown,
-    unique_indices: bool = True,
     engine: Any = engine.unknown,
-    priority: Any = None,
     name: str | None = None,
+    *,
+    dst_rmw_op: Any = None,
+    unique_indices: bool = True,
 ) -> None:
     """
     Copies any pattern of HBM or SBUF, cast through fp32 where the types differ.
 
-    One side may be indirect (`.ap(vector_offset=...)`); `dst_rmw_op=nl.add` adds to
-    the destination. `unique_indices` is a promise, not used.
+    One side may be indirect (`.ap(vector_offset=...)`). `engine` triggers the copy. Of
+    release 0.2 is `dst_rmw_op=nl.add`, also in the third place, which adds to the
+    destination, and `unique_indices`, a promise that is not used.
     """
+    if isinstance(priority, Op):
+        dst_rmw_op, priority = priority, None
     dge = as_dge(dge_mode)
-    if as_engine(engine) is not Engine.UNASSIGNED and dge is not DgeType.HWDGE:
+    trigger = as_engine(engine)
+    if trigger is not Engine.UNASSIGNED and dge is not DgeType.HWDGE:
         raise NKIValueError(
             "dma_copy engine can only be specified when HWDGE mode is used."
         )
@@ -54,6 +59,7 @@ def dma_copy(
         dge_mode=dge,
         dma_qos=as_qos(priority),
         name=as_name(name),
+        engine=trigger,
     )
 
 
@@ -70,7 +76,7 @@ def as_qos(priority: Any) -> QosClass | None:
     return validate_dma_qos(priority).data
 
 
-@api
+@instruction
 def dma_transpose(
     dst: Any,
     src: Any,
@@ -96,7 +102,7 @@ def dma_transpose(
     )
 
 
-@api
+@instruction
 def dma_compute(
     dst: Any,
     srcs: Any,
@@ -147,7 +153,7 @@ def _accumulate(
         raise NKIValueError("dma_compute: `dst` is among `srcs` more than once")
     if not others:
         raise NKIValueError("dma_compute needs a source that is not `dst`")
-    adds = len(others) < len(sources) or target.is_indirect
+    adds = len(others) < len(sources) or target.has_index
     for source in others:
         trace.dma_copy(
             source, target, rmw_op=AluOp.ADD if adds else None, oob_mode=oob, name=name

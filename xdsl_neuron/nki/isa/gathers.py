@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_integer, as_integers, as_name, as_view
+from xdsl_neuron.nki.instruction import instruction
 from xdsl_neuron.nki.trace import session
 
 
-@api
+@instruction
 def nc_stream_shuffle(
     dst: Any, src: Any, shuffle_mask: Any, name: str | None = None
 ) -> None:
@@ -20,7 +20,7 @@ def nc_stream_shuffle(
     )
 
 
-@api
+@instruction
 def local_gather(
     dst: Any,
     src_buffer: Any,
@@ -41,7 +41,7 @@ def local_gather(
     )
 
 
-@api
+@instruction
 def nc_n_gather(dst: Any, data: Any, indices: Any, name: str | None = None) -> None:
     """`dst[p, i] = data[p, flattened][indices[p, i]]`."""
     session().gather_flattened(

@@ -14,6 +14,7 @@ from xdsl_neuron.nki.enums import (
     matmul_perf_mode,
     nc_version,
 )
+from xdsl_neuron.nki.instruction import instruction
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import IndexExpr, is_integer
@@ -116,7 +117,7 @@ def moves_bits(is_transpose: bool) -> bool:
     return bool(is_transpose) and session().arch.has_exact_pe_transpose
 
 
-@api
+@instruction
 def nc_matmul(
     dst: Any,
     stationary: Any,
@@ -156,7 +157,7 @@ def nc_matmul(
     )
 
 
-@api
+@instruction
 def nc_transpose(
     dst: Any, data: Any, engine: Any = engine.unknown, name: str | None = None
 ) -> None:

@@ -3,9 +3,9 @@
 from typing import Any
 
 from xdsl_neuron.isa import Engine
-from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_name, as_operand, as_view
 from xdsl_neuron.nki.enums import as_engine, engine
+from xdsl_neuron.nki.instruction import instruction
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError
 
@@ -25,13 +25,13 @@ def _on(value: Any, api_name: str, default: Engine) -> Engine:
     return found
 
 
-@api
+@instruction
 def rng(dst: Any, engine: Any = engine.vector, name: str | None = None) -> None:
     """Fills `dst` with random bits, cut to its integer type."""
     session().rng(as_view(dst, "dst"), _on(engine, "rng", Engine.DVE), as_name(name))
 
 
-@api
+@instruction
 def rand2(dst: Any, min: Any, max: Any, name: str | None = None) -> None:
     """Fills `dst` with uniform fp32 numbers in [min, max) (trn3)."""
     session().rand2(
@@ -42,7 +42,7 @@ def rand2(dst: Any, min: Any, max: Any, name: str | None = None) -> None:
     )
 
 
-@api
+@instruction
 def rand_set_state(
     src_seeds: Any, engine: Any = engine.gpsimd, name: str | None = None
 ) -> None:
@@ -54,7 +54,7 @@ def rand_set_state(
     )
 
 
-@api
+@instruction
 def rand_get_state(
     dst: Any, engine: Any = engine.gpsimd, name: str | None = None
 ) -> None:
@@ -66,13 +66,13 @@ def rand_get_state(
     )
 
 
-@api
+@instruction
 def set_rng_seed(src_seeds: Any, name: str | None = None) -> None:
     """Seeds the vector engine's state with one 32-bit integer."""
     session().set_rng_seed(as_view(src_seeds, "src_seeds"), Engine.DVE, as_name(name))
 
 
-@api
+@instruction
 def dropout(dst: Any, data: Any, prob: Any, name: str | None = None) -> None:
     """`dst = data`, but 0 with probability `prob`."""
     session().dropout(

@@ -12,9 +12,9 @@ from xdsl_neuron.nki.accumulators import (
     as_reduce_op,
     check_fp32_min,
 )
-from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_integer, as_name, as_number, as_view
 from xdsl_neuron.nki.enums import reduce_cmd
+from xdsl_neuron.nki.instruction import NkiInstruction, instruction
 from xdsl_neuron.nki.isa.compute import with_free_shape
 from xdsl_neuron.nki.isa.matrix import as_accumulate, as_array_tile
 from xdsl_neuron.nki.ops import OPS, as_alu
@@ -23,13 +23,13 @@ from xdsl_neuron.numerics.selection import FP32_MIN
 from xdsl_neuron.tracer.views import View
 
 
-@api
+@instruction
 def max8(dst: Any, src: Any, name: str | None = None) -> None:
     """The 8 largest elements of each partition, descending."""
     session().max8(as_view(src, "src"), dst=as_view(dst, "dst"), name=as_name(name))
 
 
-@api
+@instruction
 def nc_find_index8(dst: Any, data: Any, vals: Any, name: str | None = None) -> None:
     """Where each of 8 values first occurs in its partition, all ones where nowhere."""
     session().find_index8(
@@ -40,7 +40,7 @@ def nc_find_index8(dst: Any, data: Any, vals: Any, name: str | None = None) -> N
     )
 
 
-@api
+@instruction
 def nc_match_replace8(
     dst: Any,
     data: Any,
@@ -60,7 +60,7 @@ def nc_match_replace8(
     )
 
 
-@api
+@instruction
 def bn_stats(dst: Any, data: Any, name: str | None = None) -> None:
     """Count, mean and M2 of the even elements, then of the odd ones."""
     session().bn_stats(
@@ -68,7 +68,7 @@ def bn_stats(dst: Any, data: Any, name: str | None = None) -> None:
     )
 
 
-@api
+@instruction
 def bn_aggr(dst: Any, data: Any, name: str | None = None) -> None:
     """Mean and variance of `bn_stats` triples."""
     session().bn_aggr(
@@ -76,7 +76,7 @@ def bn_aggr(dst: Any, data: Any, name: str | None = None) -> None:
     )
 
 
-@api
+@instruction
 def tensor_partition_reduce(
     dst: Any, op: Any, data: Any, name: str | None = None
 ) -> None:
@@ -89,21 +89,23 @@ def tensor_partition_reduce(
     )
 
 
-def _offset_first(select: Callable[..., None]) -> Callable[..., None]:
+def _offset_first(
+    select: Callable[..., NkiInstruction | None],
+) -> Callable[..., NkiInstruction | None]:
     """Takes release 0.2's order too, `offset` in front of `channel_multiplier`."""
 
     @wraps(select)
-    def either(*args: Any, **named: Any) -> None:
+    def either(*args: Any, **named: Any) -> NkiInstruction | None:
         if len(args) > 4 and isinstance(args[4], View):
             dst, pattern, offset, *rest = args
             args, named = (dst, pattern, *rest), {"offset": offset, **named}
-        select(*args, **named)
+        return select(*args, **named)
 
     return either
 
 
 @_offset_first
-@api
+@instruction
 def affine_select(
     dst: Any,
     pattern: Any,
@@ -137,7 +139,7 @@ def affine_select(
     )
 
 
-@api
+@instruction
 def range_select(
     dst: Any,
     on_true_tile: Any,
@@ -173,7 +175,14 @@ def range_select(
     )
 
 
-@api
+def _row(view: View) -> View:
+    """A tile with one free dimension, whatever shape it is given in."""
+    if view.ndim <= 2 or not view.space.on_chip:
+        return view
+    return view.reshaped((view.shape[0], view.size // view.shape[0]))
+
+
+@instruction
 def nonzero_with_count(
     dst: Any,
     src: Any,
@@ -183,15 +192,15 @@ def nonzero_with_count(
 ) -> None:
     """Indices of non-zero elements, then padding; the last element is their count."""
     session().nonzero_with_count(
-        as_view(dst, "dst"),
-        as_view(src, "src"),
+        _row(as_view(dst, "dst")),
+        _row(as_view(src, "src")),
         as_integer(index_offset, "index_offset"),
         as_integer(padding_val, "padding_val"),
         as_name(name),
     )
 
 
-@api
+@instruction
 def sequence_bounds(dst: Any, segment_ids: Any, name: str | None = None) -> None:
     """The [start, end) of the segment each element is in: (1, N) to (1, 2, N)."""
     session().sequence_bounds(
@@ -199,7 +208,7 @@ def sequence_bounds(dst: Any, segment_ids: Any, name: str | None = None) -> None
     )
 
 
-@api
+@instruction
 def quantize_mx(dst: Any, src: Any, dst_scale: Any, name: str | None = None) -> None:
     """Packs 16-bit floats four to a container, a scale for each block (trn3)."""
     session().quantize_mx(
@@ -210,7 +219,7 @@ def quantize_mx(dst: Any, src: Any, dst_scale: Any, name: str | None = None) -> 
     )
 
 
-@api
+@instruction
 def nc_matmul_mx(
     dst: Any,
     stationary: Any,

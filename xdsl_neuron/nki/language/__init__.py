@@ -1,12 +1,15 @@
 """
 `nki.language` of the destination-passing generations.
 
-Loops are unrolled while tracing; every `nl` operation is a value for `op=` arguments
-and a function that makes a new tile.
+Loops are unrolled while tracing, except run-time loops; every `nl` operation is a
+value for `op=` arguments and a function that makes a new tile.
 """
 
 from typing import Any
 
+from xdsl_neuron.nki.destination import NkiTensor
+from xdsl_neuron.nki.dtype import LanguageDtype as DType
+from xdsl_neuron.nki.enums import MemoryRegion
 from xdsl_neuron.nki.language.creation import (
     empty_like,
     full,
@@ -49,6 +52,7 @@ from xdsl_neuron.nki.language.grid import (
     program_id,
     program_ndim,
 )
+from xdsl_neuron.nki.language.loops import dynamic_range, fori_loop, while_loop
 from xdsl_neuron.nki.language.names import VALUES, look_up, tile_size
 from xdsl_neuron.nki.language.random import (
     dropout,
@@ -60,6 +64,9 @@ from xdsl_neuron.nki.language.ranges import (
     sequential_range,
     static_range,
 )
+from xdsl_neuron.nki.language.rounding import ceil, floor, tan, trunc
+from xdsl_neuron.nki.language.running import device_print, no_reorder
+from xdsl_neuron.nki.objects import NKIObject
 
 
 def __getattr__(name: str) -> Any:
@@ -71,14 +78,23 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "DType",
+    "MemoryRegion",
+    "NKIObject",
+    "NkiTensor",
     "affine_range",
     "all",
     "broadcast_to",
+    "ceil",
     "cos",
+    "device_print",
     "dropout",
     "ds",
+    "dynamic_range",
     "empty_like",
     "expand_dims",
+    "floor",
+    "fori_loop",
     "full",
     "gather_flattened",
     "is_hbm",
@@ -92,6 +108,7 @@ __all__ = [
     "mean",
     "min",
     "ndarray",
+    "no_reorder",
     "num_programs",
     "ones",
     "par_dim",
@@ -108,10 +125,13 @@ __all__ = [
     "static_range",
     "store",
     "sum",
+    "tan",
     "tile_size",
     "transpose",
+    "trunc",
     "var",
     "where",
+    "while_loop",
     "zeros",
     "zeros_like",
 ]

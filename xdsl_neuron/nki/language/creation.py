@@ -9,7 +9,6 @@ from xdsl_neuron.nki.dtype import NAMED, as_dtype
 from xdsl_neuron.nki.enums import REGION_OF
 from xdsl_neuron.nki.language.tensors import fill, make_tensor, request
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKINotImplementedError
 from xdsl_neuron.tracer.views import View
 
 
@@ -21,10 +20,16 @@ def ndarray(
     name: str | None = "",
     address: Any = None,
 ) -> View:
-    """A fresh tensor with undefined elements; in SBUF without `buffer`."""
+    """
+    A fresh tensor with undefined elements; in SBUF without `buffer`.
+
+    `address` is the partition and the byte in it where a kernel places it.
+    """
+    made = make_tensor(request(shape, dtype, buffer, name))
     if address is not None:
-        raise NKINotImplementedError("ndarray(address=...) is not supported")
-    return make_tensor(request(shape, dtype, buffer, name))
+        trace = session()
+        trace.addresses.place(made.base, address, trace.arch)
+    return made
 
 
 @api
@@ -75,10 +80,19 @@ def shared_identity_matrix(n: int, dtype: Any = "uint8", dst: Any = None) -> Vie
 
 @api
 def empty_like(
-    a: Any, dtype: Any = None, buffer: Any = None, name: str | None = ""
+    x: Any = None,
+    dtype: Any = None,
+    buffer: Any = None,
+    name: str | None = "",
+    *,
+    a: Any = None,
 ) -> View:
-    """A fresh tensor with the shape, and unless given the type and region, of `a`."""
-    like = as_view(a, "a")
+    """
+    A fresh tensor with the shape, and unless given the type and region, of `x`.
+
+    Generation 0.1 calls it `a`.
+    """
+    like = as_view(x if a is None else a, "x")
     return ndarray(
         like.shape,
         dtype or NAMED[like.element_type],
@@ -89,10 +103,15 @@ def empty_like(
 
 @api
 def zeros_like(
-    a: Any, dtype: Any = None, buffer: Any = None, name: str | None = ""
+    x: Any = None,
+    dtype: Any = None,
+    buffer: Any = None,
+    name: str | None = "",
+    *,
+    a: Any = None,
 ) -> View:
     """`empty_like`, filled with zeros."""
-    like = as_view(a, "a")
+    like = as_view(x if a is None else a, "x")
     return zeros(
         like.shape,
         dtype or NAMED[like.element_type],

@@ -31,7 +31,7 @@ def _kind(dtype: Any) -> DType | None:
 
 
 @api
-def load(src: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any) -> View:
+def load(src: Any, dtype: Any = None, *, mask: Any = None, **hidden: Any) -> View:
     """Loads an HBM tile into SBUF."""
     source = as_view(src, "src")
     if source.space is not Space.HBM:
@@ -53,7 +53,7 @@ def store(dst: Any, value: Any, *, mask: Any = None, **hidden: Any) -> None:
 
 
 @api
-def load_transpose2d(src: Any, *, mask: Any = None, dtype: Any = None) -> View:
+def load_transpose2d(src: Any, dtype: Any = None, *, mask: Any = None) -> View:
     """
     Loads a two-dimensional HBM tile with its dimensions swapped, a DMA transpose.
 
@@ -72,9 +72,9 @@ def gather_flattened(
     data: Any,
     indices: Any,
     axis: int = 0,
+    dtype: Any = None,
     *,
     mask: Any = None,
-    dtype: Any = None,
     **hidden: Any,
 ) -> View:
     """
@@ -102,7 +102,7 @@ def copy(src: Any, *, mask: Any = None, dtype: Any = None) -> View:
 
 
 @api
-def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None) -> View:
+def matmul(x: Any, y: Any, transpose_x: bool = False, *, mask: Any = None) -> View:
     """`x @ y` for tiles; `transpose_x` says that x is given transposed."""
     trace = session()
     left, right = trace.matmul_operands(as_view(x, "x"), as_view(y, "y"), transpose_x)
@@ -110,7 +110,7 @@ def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None) -> Vi
 
 
 @api
-def transpose(x: Any, *, dtype: Any = None, mask: Any = None) -> View:
+def transpose(x: Any, dtype: Any = None, *, mask: Any = None) -> View:
     """Swaps the two dimensions of a tile (tensor engine)."""
     trace = session()
     return trace.transpose(
@@ -120,7 +120,7 @@ def transpose(x: Any, *, dtype: Any = None, mask: Any = None) -> View:
 
 @api
 def where(
-    condition: Any, x: Any, y: Any, *, dtype: Any = None, mask: Any = None
+    condition: Any, x: Any, y: Any, dtype: Any = None, *, mask: Any = None
 ) -> View:
     """`x` where `condition` is not 0, else `y`."""
     return session().select(
@@ -150,7 +150,7 @@ def expand_dims(x: Any, axis: int) -> View:
 
 
 @api
-def cos(x: Any, *, dtype: Any = None, mask: Any = None) -> View:
+def cos(x: Any, dtype: Any = None, *, mask: Any = None) -> View:
     """cos(x) = sin(x + pi/2)."""
     return sine(as_view(x, "x"), _kind(dtype), as_mask(mask), 1.5707963267948966)
 
@@ -162,10 +162,10 @@ def _reduction(name: str, op: AluOp) -> Reduction:
     def reduce(
         x: Any,
         axis: Any,
-        *,
         dtype: Any = None,
-        mask: Any = None,
         keepdims: bool = False,
+        *,
+        mask: Any = None,
     ) -> View:
         return session().tensorreduce(
             op,
@@ -188,7 +188,7 @@ min = _reduction("min", AluOp.MIN)
 
 
 @api
-def all(x: Any, axis: Any, *, dtype: Any = bool, mask: Any = None) -> View:
+def all(x: Any, axis: Any, dtype: Any = bool, *, mask: Any = None) -> View:
     """1 where all elements are not 0."""
     return session().tensorreduce(
         AluOp.LOGICAL_AND, as_view(x, "x"), as_axes(axis), as_mask(mask), _kind(dtype)
@@ -206,7 +206,7 @@ def _refuse_mask(name: str, mask: Any) -> None:
 
 @api
 def mean(
-    x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False
+    x: Any, axis: Any, dtype: Any = None, keepdims: bool = False, *, mask: Any = None
 ) -> View:
     """The sum over the free dimensions `axis` divided by their number."""
     trace, tile = session(), as_view(x, "x")
@@ -225,7 +225,7 @@ def mean(
 
 @api
 def var(
-    x: Any, axis: Any, *, dtype: Any = None, mask: Any = None, keepdims: bool = False
+    x: Any, axis: Any, dtype: Any = None, keepdims: bool = False, *, mask: Any = None
 ) -> View:
     """The mean of the squared distance to the mean (penguin.md 7.1)."""
     trace, tile, axes = session(), as_view(x, "x"), as_axes(axis)
@@ -240,7 +240,12 @@ def var(
 
 @api
 def softmax(
-    x: Any, axis: Any, *, dtype: Any = None, compute_dtype: Any = None, mask: Any = None
+    x: Any,
+    axis: Any = -1,
+    dtype: Any = None,
+    *,
+    compute_dtype: Any = None,
+    mask: Any = None,
 ) -> View:
     """exp(x - max) / sum, along one or more free dimensions (penguin.md 7.1)."""
     from xdsl_neuron.isa import ActivationFunction
@@ -267,9 +272,9 @@ def rms_norm(
     axis: Any,
     n: int,
     epsilon: float = 1e-6,
-    *,
     dtype: Any = None,
     compute_dtype: Any = None,
+    *,
     mask: Any = None,
 ) -> View:
     """x / sqrt(sum(x^2) / n + epsilon) * w (penguin.md 7.1)."""

@@ -6,6 +6,7 @@ from xdsl_neuron.arch import TRN1, Arch
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.nki.dtype import NAMED
 from xdsl_neuron.nki.enums import MemoryRegion
+from xdsl_neuron.nki.generations import refuse_name
 from xdsl_neuron.nki.ops import OPS
 from xdsl_neuron.nki.trace import session
 
@@ -14,7 +15,9 @@ class _TileSize:
     """`nl.tile_size`: sizes of the hardware (penguin.md 2.4), some per generation."""
 
     pmax = Arch.sbuf_partitions
-    psum_fmax = Arch.psum_bank_bytes // DType.FLOAT32.bytes
+    psum_fmax = psum_bank_fmax = Arch.psum_bank_bytes // DType.FLOAT32.bytes
+    psum_bank_fmax_bytes = Arch.psum_bank_bytes
+    psum_num_banks = Arch.psum_banks
     gemm_stationary_fmax = Arch.max_stationary_free
     bn_stats_fmax = Arch.bn_stats_max_free
     psum_min_align = Arch.psum_align_bytes
@@ -26,6 +29,19 @@ class _TileSize:
     def total_available_sbuf_size(self) -> int:
         """Bytes a kernel can allocate in a partition on the trace's generation."""
         return session().arch.sbuf_usable_bytes_per_partition
+
+    sbuf_fmax_bytes = total_available_sbuf_size
+
+    @property
+    def sbuf_fmax(self) -> int:
+        """The same in elements of fp32."""
+        return self.total_available_sbuf_size // DType.FLOAT32.bytes
+
+    @property
+    def sbuf_size_bytes(self) -> int:
+        """Bytes of SBUF, all partitions together."""
+        arch = session().arch
+        return arch.sbuf_partitions * arch.sbuf_bytes_per_partition
 
 
 tile_size: Final = _TileSize()
@@ -45,6 +61,7 @@ VALUES: Final[dict[str, Any]] = {
 
 def look_up(module: str, name: str) -> Any:
     """The value `nl.<name>`, for a module's `__getattr__`."""
+    refuse_name(module, name)
     try:
         return VALUES[name]
     except KeyError:

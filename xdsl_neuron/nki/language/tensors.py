@@ -49,7 +49,10 @@ def make_tensor(wanted: Request, *, init: float | None = None) -> View:
     trace = session()
     region, shape = wanted.region, wanted.shape
     if region.space is Space.HBM:
-        return trace.view.of(_hbm(wanted))
+        buffer = _hbm(wanted)
+        if not trace.masks_allowed:
+            buffer.region = region.value
+        return trace.view.of(buffer)
     at = wanted.par
     stored = (shape[at], *shape[:at], *shape[at + 1 :]) if shape else shape
     buffer = trace.create_tensor(
@@ -70,7 +73,11 @@ def _hbm(wanted: Request) -> Buffer:
             "shared_hbm buffer can only be created top level kernel scope, not in a "
             "loop"
         )
-    if wanted.region is not MemoryRegion.private_hbm and trace.at_top:
+    # From 0.2 on `hbm` is another name of `private_hbm`.
+    shared = {MemoryRegion.shared_hbm}
+    if trace.masks_allowed:
+        shared.add(MemoryRegion.hbm)
+    if wanted.region in shared and trace.at_top:
         return trace.shared_tensor(wanted.shape, wanted.dtype, wanted.name)
     return trace.create_tensor(wanted.shape, wanted.dtype, Space.HBM, wanted.name)
 

@@ -1,0 +1,121 @@
+"""Tensors that a kernel places: in IR at every level, and apart where it matters."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from xdsl_neuron import nki
+from xdsl_neuron.nki import isa, language
+from xdsl_neuron.testing import assert_kernel_ok, texts
+from xdsl_neuron.tracer.errors import NKIError
+
+nl: Any = language
+nisa: Any = isa
+
+A = np.random.default_rng(0).random((30, 17), np.float32)
+
+
+def placed(at: Any, name: str = "", buffer: Any = nl.sbuf) -> Any:
+    return nl.ndarray((30, 17), nl.float32, buffer=buffer, name=name, address=at)
+
+
+@nki.jit
+def in_turn(a: Any) -> Any:
+    """Two tiles in the same bytes, one after the other, in every iteration."""
+    out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+    total = placed((0, 100))
+    nisa.memset(total, 0.0)
+    for _ in range(3):
+        first = placed((0, 1000))
+        nisa.dma_copy(first, a)
+        nisa.tensor_tensor(total, total, first, nl.add)
+        second = placed((0, 1004))
+        nisa.tensor_scalar(second, total, nl.multiply, 2.0)
+        nisa.tensor_copy(total, second)
+    nisa.dma_copy(out, total)
+    return out
+
+
+def test_memory_used_in_turn() -> None:
+    expected = np.zeros_like(A)
+    for _ in range(3):
+        expected = (expected + A) * 2
+    assert_kernel_ok(in_turn, A, expected=expected)
+    for level in ("penguin", "bir", "dma"):
+        text = texts(in_turn.trace(A))[level]
+        assert text.count("neuron.address = array<i64: 0, 1004>") == 3
+
+
+def taken(a: Any) -> None:
+    first = placed((0, 0), "first")
+    second = placed((0, 64), "second")
+    nisa.memset(first, 1.0)
+    nisa.memset(second, 2.0)
+    nisa.tensor_copy(placed((0, 9000)), first)
+
+
+def never_written(a: Any) -> None:
+    first = placed((0, 0), "first")
+    second = placed((0, 0), "second")
+    nisa.memset(first, 1.0)
+    nisa.tensor_copy(placed((0, 9000)), second)
+
+
+def apart(a: Any) -> None:
+    """What is read lies beside what was taken, or has been written again."""
+    first = placed((0, 0))
+    second = placed((0, 64))
+    nisa.memset(first, 1.0)
+    nisa.memset(second[:, 0:3], 2.0)
+    nisa.tensor_copy(placed((0, 9000)), first[:, 0:16].ap([[17, 30], [0, 17]]))
+    nisa.memset(first[:, 16:17], 3.0)
+    nisa.tensor_copy(placed((0, 9000)), first)
+    other = placed((32, 64))
+    nisa.memset(other, 2.0)
+    nisa.memset(placed((0, 0), buffer=nl.psum), 2.0)
+    nisa.tensor_copy(placed((0, 9000)), first)
+
+
+REFUSALS: list[tuple[Callable[[Any], object], str]] = [
+    (taken, "'first' is read after 'second', which is placed on the same bytes"),
+    (never_written, "'second' is read and was never written, only 'first' on the"),
+    (apart, ""),
+    (lambda a: placed((0, 0), buffer=nl.hbm), "places a tensor in sbuf or psum"),
+    (lambda a: placed(7), r"must be a \(partition, byte\) tuple, got 7"),
+    (lambda a: placed((0, "x")), "`address` must be int, got str"),
+    (lambda a: placed((99, 0)), "sbuf has 128 partitions of 245752 bytes"),
+    (lambda a: placed((0, 245700)), "30 partitions of 68 bytes: sbuf has 128 part"),
+    (lambda a: placed((-1, 0)), r"address \(-1, 0\)"),
+    (lambda a: placed((0, 2), buffer=nl.psum), "a kernel may use, aligned to 4"),
+]
+
+
+@pytest.mark.parametrize(("use", "message"), REFUSALS)
+def test_places(use: Callable[[Any], Any], message: str) -> None:
+    def kernel(a: Any) -> Any:
+        out = nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm)
+        use(a)
+        nisa.dma_copy(out, a)
+        return out
+
+    if not message:
+        nki.trace(kernel)(A)
+        return
+    with pytest.raises(NKIError, match=message) as raised:
+        nki.trace(kernel)(A)
+    assert raised.value.location is not None
+    assert raised.value.location.file == __file__
+
+
+def test_cores_have_memory_of_their_own() -> None:
+    def kernel(a: Any) -> Any:
+        out = nl.ndarray((2, *a.shape), a.dtype, buffer=nl.shared_hbm)
+        tile = placed((0, 0))
+        nisa.dma_copy(tile, a)
+        nisa.core_barrier(out, (0, 1))
+        nisa.dma_copy(out[nl.program_id(0)], tile)
+        return out
+
+    assert_kernel_ok(kernel, A, grid=2, expected=np.stack([A, A]))

@@ -1,0 +1,170 @@
+"""
+Tensors that a kernel places itself: `nl.ndarray(..., address=(partition, byte))`.
+
+Here every tensor has memory of its own, so a placement changes no result as long as no
+tensor is read after another one has taken its bytes. That is what is checked, over the
+boxes that accesses lie in; the address itself stays on the allocation in IR.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+from xdsl.dialects.builtin import DenseArrayBase, i64
+from xdsl.ir import Operation
+
+from xdsl_neuron.arch import Arch
+from xdsl_neuron.isa import Space
+from xdsl_neuron.nki.arguments import as_integer, is_sequence
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
+from xdsl_neuron.tracer.views import Buffer, View
+
+ADDRESS = "neuron.address"
+"""The attribute of an allocation that holds its partition and byte."""
+
+
+class Box(NamedTuple):
+    """Partitions and bytes in each of them, ends excluded."""
+
+    partitions: tuple[int, int]
+    bytes: tuple[int, int]
+
+    def meets(self, other: "Box") -> bool:
+        """Whether both have a byte in common."""
+        (a, b), (c, d) = self.partitions, other.partitions
+        (e, f), (g, h) = self.bytes, other.bytes
+        return max(a, c) < min(b, d) and max(e, g) < min(f, h)
+
+    def within(self, other: "Box") -> "Box":
+        """What two boxes that meet have in common."""
+        (a, b), (c, d) = self.partitions, other.partitions
+        (e, f), (g, h) = self.bytes, other.bytes
+        return Box((max(a, c), min(b, d)), (max(e, g), min(f, h)))
+
+    def holds(self, other: "Box") -> bool:
+        """Whether all of another box is in this one."""
+        (a, b), (c, d) = self.partitions, other.partitions
+        (e, f), (g, h) = self.bytes, other.bytes
+        return a <= c and d <= b and e <= g and h <= f
+
+
+@dataclass(slots=True)
+class _Placed:
+    space: Space
+    box: Box
+    taken: list[tuple[Box, str]] = field(default_factory=list[tuple[Box, str]])
+    """Boxes of it that others have written since, and who."""
+
+
+class Addresses:
+    """The placed tensors of one core that the kernel still has."""
+
+    def __init__(self) -> None:
+        self._placed: WeakKeyDictionary[Buffer, _Placed] = WeakKeyDictionary()
+
+    def place(self, buffer: Buffer, address: Any, arch: Arch) -> None:
+        """
+        Notes where a tensor is; refuses what is no place in its memory.
+
+        `address` is (partition, byte).
+        """
+        if not is_sequence(address) or len(address) != 2:
+            raise NKITypeError(
+                f"`address` must be a (partition, byte) tuple, got {address!r}"
+            )
+        first, start = (as_integer(part, "address") for part in address)
+        kind = buffer.type.data
+        if not kind.space.on_chip:
+            raise NKISyntaxError(
+                "`address` places a tensor in sbuf or psum, "
+                f"'{buffer.name}' is in {kind.space}"
+            )
+        limits = {
+            Space.SBUF: (
+                arch.sbuf_partitions,
+                arch.sbuf_usable_bytes_per_partition,
+                arch.sbuf_align_bytes,
+            ),
+            Space.PSUM: (
+                arch.psum_partitions,
+                arch.psum_bytes_per_partition,
+                arch.psum_align_bytes,
+            ),
+        }
+        partitions, size, align = limits[kind.space]
+        last, end = first + kind.shape[0], start + kind.bytes_per_partition
+        if first < 0 or last > partitions or start < 0 or end > size or start % align:
+            raise NKIValueError(
+                f"address ({first}, {start}) of '{buffer.name}', {kind.shape[0]} "
+                f"partitions of {kind.bytes_per_partition} bytes: {kind.space} has "
+                f"{partitions} partitions of {size} bytes that a kernel may use, "
+                f"aligned to {align}"
+            )
+        allocation = buffer.value.owner
+        assert isinstance(allocation, Operation)
+        allocation.attributes[ADDRESS] = DenseArrayBase.from_list(i64, [first, start])
+        self._placed[buffer] = _Placed(kind.space, Box((first, last), (start, end)))
+
+    def check(self, views: Sequence[View | None], outputs: int) -> None:
+        """An instruction reads and writes these views; the first ones are written."""
+        if not self._placed:
+            return
+        for view in views[outputs:]:
+            if view is not None and view.base in self._placed:
+                self._read(view, self._placed[view.base])
+        for view in views[:outputs]:
+            if view is not None and view.base in self._placed:
+                self._write(view, self._placed[view.base])
+
+    def _read(self, view: View, placed: _Placed) -> None:
+        box = _box(view, placed)
+        for taken, other in placed.taken:
+            if taken.meets(box):
+                raise NKISyntaxError(
+                    f"'{view.name}' is read after '{other}', which is placed on the "
+                    "same bytes, was written; place them apart"
+                )
+        if view.base.written:
+            return
+        for other, where in self._others(view.base, placed):
+            if other.written and where.box.meets(box):
+                raise NKISyntaxError(
+                    f"'{view.name}' is read and was never written, only '{other.name}' "
+                    "on the same bytes: two tensors do not share memory here; use "
+                    "tensor.view(dtype) or tensor.ap(pattern, dtype=...)"
+                )
+
+    def _write(self, view: View, placed: _Placed) -> None:
+        box = _box(view, placed)
+        if placed.taken:
+            placed.taken = [each for each in placed.taken if not box.holds(each[0])]
+        for other, where in self._others(view.base, placed):
+            if other.written and where.box.meets(box):
+                where.taken.append((box.within(where.box), view.name))
+
+    def _others(
+        self, buffer: Buffer, placed: _Placed
+    ) -> Iterator[tuple[Buffer, _Placed]]:
+        for other, where in list(self._placed.items()):
+            if other is not buffer and where.space is placed.space:
+                yield other, where
+
+
+def _box(view: View, placed: _Placed) -> Box:
+    """Where a view lies; all of its tensor where that is known only while running."""
+    layout = view.layout
+    if not isinstance(layout.offset, int) or not isinstance(layout.partition, int):
+        return placed.box
+    rows = [layout.partition, layout.partition]
+    places = [layout.offset, layout.offset]
+    for dim, (step, num) in enumerate(layout.pairs):
+        reach = step * (num - 1)
+        into = rows if dim == layout.par else places
+        into[reach > 0] += reach
+    size = layout.dtype.bytes
+    first, start = placed.box.partitions[0], placed.box.bytes[0]
+    return Box(
+        (first + rows[0], first + rows[1] + 1),
+        (start + places[0] * size, start + (places[1] + 1) * size),
+    )

@@ -1,0 +1,162 @@
+"""Loops whose trips are known only while running (nki.md 1.2, 1.4)."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from inspect import currentframe
+from types import TracebackType
+from typing import Any
+
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.isa import AluOp, LoopKind
+from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.registers import Register, as_register, repeated, runtime_loop
+from xdsl_neuron.nki.trace import KernelTrace, session
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
+from xdsl_neuron.tracer.frames import is_for_statement
+from xdsl_neuron.tracer.index import as_expr, is_integer
+
+
+class DynamicRange:
+    """What `for i in nl.dynamic_range(...)` iterates over: once, with a register."""
+
+    def __init__(self, lower: Affine, upper: Affine, step: int) -> None:
+        self._bounds = (lower, upper, step)
+
+    def __iter__(self) -> Iterator[Register]:
+        frame = currentframe()
+        caller = None if frame is None else frame.f_back
+        if caller is None or not is_for_statement(caller):
+            raise NKISyntaxError(
+                "dynamic_range is traced once with a register, so it can only be the "
+                "iterable of a for statement (not of zip, enumerate, list or a "
+                "comprehension); use range there"
+            )
+        return self._body()
+
+    def _body(self) -> Iterator[Register]:
+        trace = session()
+        trace.settle()
+        location, name = trace.locator.here(), trace.locator.variable() or "i"
+        with _loop(trace, *self._bounds, name) as index:
+            finished = False
+            try:
+                yield index
+                finished = True
+                trace.settle()
+            finally:
+                if not finished and trace.broken_loop is None:
+                    trace.broken_loop = location
+
+
+@api
+def dynamic_range(start: Any, stop: Any = None, step: Any = 1) -> DynamicRange:
+    """
+    A loop on the device: bounds are integers or registers, `step` is an integer.
+
+    Of generations 0.3 to 0.6; `fori_loop` is the same.
+    """
+    lower, upper = (0, start) if stop is None else (start, stop)
+    return DynamicRange(_bound(lower, "start"), _bound(upper, "stop"), _step(step))
+
+
+@api
+def fori_loop(
+    lower: Any, upper: Any, body_fun: Callable[[Any], Any], step: Any = 1
+) -> None:
+    """
+    `for i in range(lower, upper, step): body_fun(i)` on the device.
+
+    The body is traced once, with a register that holds the index.
+    """
+    bounds = (_bound(lower, "lower"), _bound(upper, "upper"), _step(step))
+    trace = session()
+    trace.settle()
+    with _loop(trace, *bounds, "i") as index:
+        body_fun(index)
+        trace.settle()
+
+
+@api
+def while_loop(init: Any, body_fun: Callable[[Any], Any]) -> None:
+    """
+    `r = init; while r != 0: r = body_fun(r)` on the device.
+
+    The body is traced once; other state is carried through memory.
+    """
+    trace = session()
+    trace.settle()
+    held = as_register(init, "init").expr
+    if held.is_constant and not held.constant:
+        return
+    condition = Register(held)
+    with runtime_loop(trace, repeated(trace, held)) as again:
+        returned = body_fun(condition)
+        if not isinstance(returned, Register):
+            raise NKITypeError(
+                "while_loop: body_fun returns the register that says whether to go on, "
+                f"got {type(returned).__name__}"
+            )
+        trace.settle()
+        condition.expr = returned.expr
+        again.append(returned.expr)
+
+
+def _bound(value: Any, what: str) -> Affine:
+    return Affine.of(as_expr(value, what))
+
+
+def _step(step: Any) -> int:
+    if not is_integer(step):
+        raise NKITypeError(
+            "the step of a run-time loop must be an integer known while tracing, got "
+            f"{type(step).__name__}"
+        )
+    if step <= 0:
+        raise NKIValueError(f"the step of a run-time loop must be positive, got {step}")
+    return int(step)
+
+
+def _loop(
+    trace: KernelTrace, lower: Affine, upper: Affine, step: int, name: str
+) -> AbstractContextManager[Register]:
+    """A counted loop: rolled where its bounds are known, else up to a register."""
+    return runtime_loop(trace, _Counted(trace, lower, upper, step, name))
+
+
+class _Counted(AbstractContextManager[Register]):
+    """The scope of a counted loop; its value is the index, by value, in a register."""
+
+    def __init__(
+        self, trace: KernelTrace, lower: Affine, upper: Affine, step: int, name: str
+    ) -> None:
+        self._trace = trace
+        if lower.is_constant and upper.is_constant:
+            values = range(lower.constant, upper.constant, step)
+            kind = LoopKind.SEQUENTIAL
+            self._static = trace.scope(kind, values, name)
+            self._start = Affine(0)
+            return
+        self._static = None
+        first = lower.constant if lower.is_constant else 0
+        self._start = Affine(0) if lower.is_constant else lower
+        if not lower.is_constant:
+            upper = trace.register_alu(AluOp.SUBTRACT, upper, lower)
+        elif upper.is_constant:
+            upper = trace.register_move(upper)
+        self._dynamic = trace.counted_scope(first, trace.plain(upper), step, name)
+
+    def __enter__(self) -> Register:
+        if self._static is not None:
+            loop = self._static.__enter__()
+            return Register(Affine.index(loop.number), self._trace.block)
+        index = self._dynamic.__enter__()
+        return Register(index + self._start, self._trace.block)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool | None:
+        scope = self._dynamic if self._static is None else self._static
+        return scope.__exit__(kind, error, trace)
