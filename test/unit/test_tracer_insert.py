@@ -37,7 +37,7 @@ ADDING = {
     "ImplicitBuilder",
     "InsertPoint",
 }
-MAY_ADD = {"insert", "scope", "merge"}
+MAY_ADD = {"insert", "scope", "_put"}
 
 
 def codegen() -> NeuronCodegen:
@@ -84,13 +84,12 @@ def test_only_insert_and_scope_add_operations() -> None:
                 name = file.relative_to(PACKAGE).as_posix()
                 found.append((name, function))
                 assert function in MAY_ADD, f"{name}:{line} adds operations"
-    # `merge` puts operations that were inserted into another order.
+    # Operations that were inserted are put into another order.
     assert found == [
         ("tracer/state.py", "insert"),
         ("tracer/state.py", "insert"),
         ("tracer/state.py", "scope"),
-        ("nki/cores.py", "merge"),
-        ("nki/cores.py", "merge"),
+        ("nki/cores.py", "_put"),
     ]
 
 
