@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import dma as isa
 from xdsl_neuron.dialects.neuron import AluOpAttr
-from xdsl_neuron.isa import AluOp
+from xdsl_neuron.isa import AluOp, OobMode
 from xdsl_neuron.machine.build import Build
 from xdsl_neuron.machine.site import Emitter, Scope, Site
 from xdsl_neuron.mask import Box, boxes
@@ -66,6 +66,21 @@ class Transfer(Site):
         build.move(dst, target, src, source, self.kernel)
 
 
+class SkippingTransfer(Transfer):
+    """
+    A copy that is left out where a register takes it out of bounds.
+
+    All of it is left out where a part would leave its tensor: which elements a device
+    still moves depends on the descriptors it makes (our choice; nki.md 1.1 oob_mode).
+    """
+
+    def emit_box(self, build: Build, box: Box) -> None:
+        for name in ("dst", self.SOURCE):
+            if self.sides[name].problem(build.values) is not None:
+                return
+        super().emit_box(build, box)
+
+
 def adds(op: AluOpAttr | None) -> bool:
     """Whether a read-modify-write operation accumulates."""
     return op is not None and op.data is AluOp.ADD
@@ -75,12 +90,17 @@ def _load(scope: Scope, op: isa.Load) -> Emitter:
     return Transfer(scope, op).emit
 
 
-def _store(scope: Scope, op: isa.Save | isa.Copy) -> Emitter:
+def _store(scope: Scope, op: isa.Save) -> Emitter:
     return Transfer(scope, op, adds(op.rmw_op)).emit
+
+
+def _copy(scope: Scope, op: isa.Copy) -> Emitter:
+    kind = SkippingTransfer if op.oob.data is OobMode.SKIP else Transfer
+    return kind(scope, op, adds(op.rmw_op)).emit
 
 
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.Load: _load,
     isa.Save: _store,
-    isa.Copy: _store,
+    isa.Copy: _copy,
 }

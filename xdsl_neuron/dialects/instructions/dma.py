@@ -246,8 +246,9 @@ class Copy(DmaInstruction):
         "penguin.md 6.1",
     )
     def direct_bounds(self) -> None:
-        """A direct access has no index that could be out of bounds."""
-        if self.oob.data is OobMode.SKIP:
+        """A direct access that no register moves has nothing to be out of bounds."""
+        dynamic = any(operand.access.positions for operand in self.data().values())
+        if self.oob.data is OobMode.SKIP and not dynamic:
             raise VerifyException(
                 "oob_mode.skip is not supported for direct memory access. Only "
                 "oob_mode.error is allowed (got oob_mode.skip)"

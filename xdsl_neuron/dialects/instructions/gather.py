@@ -96,6 +96,22 @@ class StreamShuffle(Unmasked):
                 )
 
     @gate(
+        "in-place: same start, dtype and element count must be the same pattern; "
+        "accesses are equal or disjoint",
+        "bir.md 7.7; nki.md 1.1",
+    )
+    def in_place(self) -> None:
+        """A block is read before it is written: both sides may start at one place."""
+        data = self.data()
+        dst, src = data["dst"], data["src"]
+        starts = [(o.value, o.access.partition, o.access.offset) for o in (dst, src)]
+        frees = [
+            (o.dtype, o.access.pairs[0][0], o.access.pairs[1:]) for o in (dst, src)
+        ]
+        if starts[0] != starts[1] or frees[0] != frees[1]:
+            super().in_place()
+
+    @gate(
         "StreamShuffle start partition for 32, 64, 96 or 128 active partitions",
         "nki.md 1.1",
     )
