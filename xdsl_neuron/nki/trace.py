@@ -199,7 +199,9 @@ class KernelTrace(NeuronCodegen):
         return [*self.arguments, *self._shared]
 
     def meet(self, meeting: Meeting) -> None:
-        """This program waits for the others."""
+        """This program waits for the others; what it receives is there after that."""
+        if meeting.dst is not None:
+            meeting.dst.base.written = True
         self._meetings.add(meeting, self.block)
 
     def end_program(self) -> None:
