@@ -3,6 +3,7 @@
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -187,6 +188,37 @@ def test_functions(function: Callable[[Any], Any], expected: Any) -> None:
     assert_kernel_ok(kernel, A * 3, expected=expected(A * 3), rtol=1e-4, atol=1e-5)
 
 
+def test_an_identity_is_a_tile() -> None:
+    def kernel(a: Any) -> Any:
+        one = nl.shared_identity_matrix(33, nl.float32)
+        assert one.buffer is nl.sbuf
+        assert nl.shared_identity_matrix(33, nl.float32).base is one.base
+        other = tile((33, 33), nl.bfloat16)
+        assert nl.shared_identity_matrix(33, nl.bfloat16, other) is other
+        for i in nl.dynamic_range(2):
+            nl.shared_identity_matrix(17, nl.float32)
+        last = nl.shared_identity_matrix(17, nl.float32)
+        return stored(one), stored(other), stored(last)
+
+    expected = (np.eye(33), np.eye(33), np.eye(17))
+    assert_kernel_ok(kernel, A, expected=expected)
+    text = str(nki.trace(kernel)(A))
+    assert text.count("sb_atom_load") == 3
+
+
+def test_a_constant_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, A)
+
+    def kernel(a: Any, path: Any) -> Any:
+        return stored(nl.load(nl.shared_constant(path)))
+
+    for where in (path, str(path)):
+        np.testing.assert_array_equal(nki.simulate(kernel)(A, where), A)
+    with pytest.raises(NKIError, match=r"shared_constant: cannot read .*b.npy"):
+        nki.trace(kernel)(A, str(tmp_path / "b.npy"))
+
+
 @pytest.mark.parametrize("function", ["floor", "ceil", "trunc"])
 def test_rounding_at_the_edges(function: str) -> None:
     values = [
@@ -274,6 +306,35 @@ def test_a_shuffle_of_less_than_a_block(partitions: int, rows: int) -> None:
     if partitions >= 32:
         expected[0:32] = expected[0]
     assert_kernel_ok(kernel, a, expected=expected)
+
+
+def test_scales_of_two_operands_in_one_tile() -> None:
+    """Rows of scales lie in the first partitions of a quadrant; others fit behind."""
+    x4 = nl.float8_e4m3fn_x4
+
+    def quantised(source: Any, scale: Any) -> Any:
+        wide = nl.load(source)
+        packed = nl.ndarray((128, wide.shape[1] // 4), x4, buffer=nl.sbuf)
+        nisa.quantize_mx(packed, wide, scale)
+        return packed
+
+    def kernel(a: Any, b: Any, together: Any) -> Any:
+        scales = [nl.zeros((128, 64), nl.uint8, buffer=nl.sbuf) for _ in range(2)]
+        views = [scales[0][:, 0:32], scales[1][:, 0:64]]
+        if together:
+            views = [scales[0][0:, 0:32], scales[0][4:, 0:64]]
+        left, right = quantised(a, views[0]), quantised(b, views[1])
+        result = nl.ndarray((32, 64), nl.float32, buffer=nl.psum)
+        nisa.nc_matmul_mx(result, left, right, *views)
+        return stored(nl.copy(result))
+
+    import ml_dtypes
+
+    random = np.random.default_rng(3)
+    a = random.standard_normal((128, 128)).astype(ml_dtypes.bfloat16)
+    b = random.standard_normal((128, 256)).astype(ml_dtypes.bfloat16)
+    apart = nki.simulate(kernel)(a, b, False)
+    assert_kernel_ok(kernel, a, b, True, expected=apart)
 
 
 # -- Python around a kernel --------------------------------------------------------

@@ -64,6 +64,7 @@ class KernelTrace(NeuronCodegen):
         self._shared_made = 0
         self._outermost: Operation | None = None
         self._meetings = Meetings(self.function.body.block, self)
+        self._identity_tiles: dict[tuple[int, DType], View] = {}
         self._fused: list[Block] = []
         self.addresses = Addresses()
         self.live_registers: list[ref[IndexExpr]] = []
@@ -179,6 +180,14 @@ class KernelTrace(NeuronCodegen):
         allocation.erase()
         self.forget_name(last.name)
 
+    def identity_tile(self, rows: int, dtype: DType) -> View:
+        """An identity in SBUF, loaded once where it can be seen again."""
+        found = self._identity_tiles.get((rows, dtype))
+        if found is None or found.base.block not in self.blocks:
+            found = self.load(self.shared_identity_matrix(rows, dtype))
+            self._identity_tiles[(rows, dtype)] = found
+        return found
+
     # -- the launch grid -----------------------------------------------------------
 
     def start_program(self, program: Sequence[Expr]) -> None:
@@ -186,6 +195,7 @@ class KernelTrace(NeuronCodegen):
         self.program = list(program)
         self._shared_made = 0
         self._meetings.start()
+        self._identity_tiles.clear()
         self.addresses = Addresses()
 
     def enter_grid_loop(self, operation: Operation) -> None:

@@ -24,7 +24,7 @@ penguin.quantize_mx %q[0, 0][1 x 40, 1 x 128], %s[0, 0][1 x 40, 1 x 128] <- %x[0
 penguin.quantize_mx %q, %s <- %o
 // expected-error @below {{quantize_mx dst must access F // 4 elements per partition for src with F elements, got 100 for 512}}
 penguin.quantize_mx %q[0, 0][1 x 128, 1 x 100], %s <- %x
-// expected-error @below {{'scale' has 64 partitions, expected 16, one for each row of blocks, or 128, with row i at (i & 3) + 32 * (i >> 2)}}
+// expected-error @below {{'scale' has 64 partitions, expected 16, one for each row of blocks, or 100 to 128, with row i at (i & 3) + 32 * (i >> 2)}}
 penguin.quantize_mx %q, %s[0, 0][1 x 64, 1 x 128] <- %x
 // expected-error @below {{'scale' has 64 elements per partition, but must have exactly 128}}
 penguin.quantize_mx %q, %s[0, 0][1 x 128, 1 x 64] <- %x

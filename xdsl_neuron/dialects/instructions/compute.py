@@ -32,6 +32,8 @@ class ComputeInstruction(Instruction):
 
     ENGINES: ClassVar[tuple[Engine, ...]] = (Engine.DVE,)
     IN_PLACE: ClassVar[bool] = True
+    OWN_STARTS: ClassVar[tuple[str, ...]] = ()
+    """Operands whose first partition has a rule of its own."""
     """Whether an operand may be the very pattern that is written."""
 
     engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.UNASSIGNED))
@@ -96,9 +98,9 @@ class ComputeInstruction(Instruction):
         arch = target_of(self)
         if arch is None:
             return
-        for operand in self.data().values():
+        for name, operand in self.data().items():
             start = operand.access.partition
-            if start is None:
+            if start is None or name in self.OWN_STARTS:
                 continue
             # A broadcast (step 0) reads one partition however often.
             step, partitions = operand.access.pairs[0]

@@ -45,11 +45,13 @@ def check_scale(
     scale = instruction.data()[name]
     check_dtype(instruction, name, SCALES)
     rows = partitions // BLOCK_PARTITIONS
-    if scale.partitions not in (rows, partitions):
+    # A view may end behind the last row: four rows to a quadrant.
+    fewest = QUADRANT * (-(-rows // LANES) - 1) + LANES
+    if scale.partitions != rows and not fewest <= scale.partitions <= partitions:
         raise VerifyException(
             f"'{name}' has {scale.partitions} partitions, expected {rows}, one for "
-            f"each row of blocks, or {partitions}, with row i at (i & 3) + 32 * (i >> "
-            "2)"
+            f"each row of blocks, or {fewest} to {partitions}, with row i at (i & 3) + "
+            "32 * (i >> 2)"
         )
     check_count(instruction, name, elements)
 
@@ -59,6 +61,7 @@ class QuantizeMx(Unmasked):
 
     OUTS: ClassVar = ("dst", "scale")
     INS: ClassVar = ("src",)
+    OWN_STARTS: ClassVar = ("scale",)
 
     dst = operand_def(TensorType)
     scale = operand_def(TensorType)
@@ -120,9 +123,35 @@ class QuantizeMx(Unmasked):
             )
         check_scale(self, "scale", src.partitions, containers)
 
+    @gate(
+        "ifmapScalesStartPartition % 32 < 16 | scale start partitions % 4 == 0",
+        "bir.md 7.4 codes 230, 231",
+        "inferred",
+    )
+    def quantized_starts(self) -> None:
+        """Scales are written where a matmul may read them."""
+        start = self.data()["scale"].access.partition
+        if start is not None and start.is_constant:
+            check_scale_start("scale", start.constant)
+
+
+def check_scale_start(name: str, start: int) -> None:
+    """Scales lie in the first half of a quadrant, four rows together."""
+    if start % QUADRANT >= QUADRANT // 2:
+        raise VerifyException(
+            f"'{name}' must start in the first 16 partitions of a quadrant, got "
+            f"partition {start}"
+        )
+    if start % 4:
+        raise VerifyException(
+            f"'{name}' must start at a multiple of 4 partitions, got {start}"
+        )
+
 
 class MatmulMx(Unmasked, MatmulBase):
     """A matmul of packed operands, each with its scales."""
+
+    OWN_STARTS: ClassVar = ("stationary_scale", "moving_scale")
 
     INS: ClassVar = ("stationary", "moving", "stationary_scale", "moving_scale")
 
@@ -240,15 +269,7 @@ class MatmulMx(Unmasked, MatmulBase):
     def scale_starts(self) -> None:
         """Scales lie in the first half of the data's quadrant, four rows together."""
         for name, scale, data_start, start in self._starts():
-            if start % QUADRANT >= QUADRANT // 2:
-                raise VerifyException(
-                    f"'{scale}' must start in the first 16 partitions of a quadrant, "
-                    f"got partition {start}"
-                )
-            if start % 4:
-                raise VerifyException(
-                    f"'{scale}' must start at a multiple of 4 partitions, got {start}"
-                )
+            check_scale_start(scale, start)
             if start // QUADRANT != data_start // QUADRANT:
                 raise VerifyException(
                     f"'{name}' and '{scale}' must start in the same 32-partition "

@@ -1,14 +1,16 @@
 """`nl.ndarray`, `nl.zeros`, `nl.full`, ... for both personalities."""
 
+from os import PathLike, fspath
 from typing import Any
 
 from xdsl_neuron.isa import Space
 from xdsl_neuron.nki.api import api
-from xdsl_neuron.nki.arguments import as_number, as_view
+from xdsl_neuron.nki.arguments import as_integer, as_number, as_view
 from xdsl_neuron.nki.dtype import NAMED, as_dtype
 from xdsl_neuron.nki.enums import REGION_OF
 from xdsl_neuron.nki.language.tensors import fill, make_tensor, request
 from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKIValueError
 from xdsl_neuron.tracer.views import View
 
 
@@ -63,19 +65,43 @@ def full(
 
 @api
 def shared_constant(constant: Any, dtype: Any = None) -> View:
-    """A read-only tensor in HBM with the elements of a NumPy array."""
+    """
+    A read-only tensor in HBM with the elements of a NumPy array.
+
+    From 0.3 on `constant` may be the path of an `.npy` file.
+    """
     kind = None if dtype is None else as_dtype(dtype)
+    if isinstance(constant, str | PathLike):
+        constant = _from_file(fspath(constant))
     return session().shared_constant(constant, kind)
+
+
+def _from_file(path: str) -> Any:
+    import numpy as np
+
+    try:
+        return np.load(path, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise NKIValueError(f"shared_constant: cannot read {path}: {error}") from None
 
 
 @api
 def shared_identity_matrix(n: int, dtype: Any = "uint8", dst: Any = None) -> View:
-    """The identity of n rows: a tensor in HBM, or loaded into `dst`."""
-    trace = session()
-    found = trace.shared_identity_matrix(int(n), as_dtype(dtype))
+    """
+    The identity of n rows.
+
+    In generation 0.1 a tensor in HBM; later a tile in SBUF, one for each type, or
+    loaded into `dst`.
+    """
+    trace, kind = session(), as_dtype(dtype)
+    rows = as_integer(n, "n")
     if dst is not None:
-        trace.dma_copy(found, as_view(dst, "dst"))
-    return found
+        target = as_view(dst, "dst")
+        trace.dma_copy(trace.shared_identity_matrix(rows, kind), target)
+        return target
+    if trace.masks_allowed:
+        return trace.shared_identity_matrix(rows, kind)
+    return trace.identity_tile(rows, kind)
 
 
 @api
