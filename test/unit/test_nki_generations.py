@@ -195,7 +195,7 @@ def test_an_identity_is_a_tile() -> None:
         assert nl.shared_identity_matrix(33, nl.float32).base is one.base
         other = tile((33, 33), nl.bfloat16)
         assert nl.shared_identity_matrix(33, nl.bfloat16, other) is other
-        for i in nl.dynamic_range(2):
+        for _ in nl.dynamic_range(2):
             nl.shared_identity_matrix(17, nl.float32)
         last = nl.shared_identity_matrix(17, nl.float32)
         return stored(one), stored(other), stored(last)
