@@ -126,7 +126,7 @@ class StreamShuffle(Unmasked):
         for name, operand in data.items():
             if operand.access.partition is None:
                 continue
-            for value in self._start_values(operand):
+            for value in self.values_of(operand.access.partition):
                 problem = arch.partition_start_error(value, active)
                 if problem:
                     raise VerifyException(f"access to '{name}' ({operand}): {problem}")
