@@ -16,6 +16,7 @@ import xdsl_neuron.nki.typing as nt
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.nki import tensor_spec
 from xdsl_neuron.nki.functional import compiler
+from xdsl_neuron.testing import assert_kernel_ok
 from xdsl_neuron.tracer.errors import NKIError
 
 Array = npt.NDArray[Any]
@@ -281,9 +282,35 @@ def test_block_dimensions_become_free_ones() -> None:
 
     x = normal(256, 32)
     module = nki.trace(kernel)(x)
-    assert "penguin.alloc : <128x2x32xf32, sbuf>" in str(module)
+    assert "penguin.alloc blocks 2 : <128x2x32xf32, sbuf>" in str(module)
     want = np.concatenate([x[128:], x[:128]])
     np.testing.assert_array_equal(nki.simulate(kernel)(x), want)
+
+
+def blocks_of_psum(count: int, width: int) -> Kernel:
+    """Products with a block of PSUM each, more than there is PSUM."""
+
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((32, width), nl.float32, buffer=nl.shared_hbm)
+        tile = nl.load(x)
+        sums = nl.ndarray((count, nl.par_dim(32), width), nl.float32, buffer=nl.psum)
+        total = nl.zeros((32, width), nl.float32, buffer=nl.sbuf)
+        for block in nl.sequential_range(count):
+            sums[block] = nisa.nc_matmul(tile[:, 0:32], tile)
+            total += sums[block]
+        nl.store(out, total)
+        return out
+
+    return kernel
+
+
+def test_each_block_has_a_place_of_its_own_to_be_found() -> None:
+    x = np.rint(normal(32, 512) * 2)
+    expected = 20 * (x[:, :32].T @ x)
+    assert_kernel_ok(nki.jit(blocks_of_psum(20, 512)), x, expected=expected)
+    message = r"each of 20 blocks of a tensor of shape \(32, 20, 5000\) .* needs 20000"
+    with pytest.raises(NKIError, match=message):
+        nki.trace(blocks_of_psum(20, 5000))(normal(32, 5000))
 
 
 def grid_kernel(x: Any) -> Any:

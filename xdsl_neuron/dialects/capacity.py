@@ -1,9 +1,11 @@
 """The rule for one tensor's size, shared by everything that makes a buffer."""
 
 from abc import abstractmethod
+from math import prod
 
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation
-from xdsl.irdl import IRDLOperation
+from xdsl.irdl import IRDLOperation, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import Arch
@@ -14,7 +16,14 @@ from xdsl_neuron.isa import Space
 
 
 class Sized(IRDLOperation):
-    """An operation whose result is a buffer of its own."""
+    """
+    An operation whose result is a buffer of its own.
+
+    `blocks` is the number of tiles a tensor with block dimensions stands for. Each has
+    a lifetime of its own, so that not all of them need a place at one time.
+    """
+
+    blocks = opt_prop_def(IntegerAttr)
 
     @property
     @abstractmethod
@@ -23,8 +32,28 @@ class Sized(IRDLOperation):
 
     @gate("SB tensor overflow: ... | PSUM tensor overflow: ...", "penguin.md 4.1")
     def capacity(self) -> None:
-        """One tensor fits a partition of its memory on the module's target."""
-        check_capacity(self, self.tensor)
+        """One tile fits a partition of its memory on the module's target."""
+        check_capacity(self, self.tensor, self.block_count)
+
+    @gate("(blocks, par_dim(128), F)", "nki.md 2 block dimensions", "our choice")
+    def whole_blocks(self) -> None:
+        """A tensor on chip is made of whole tiles."""
+        count, tensor = self.block_count, self.tensor
+        if count == 1 and self.blocks is None:
+            return
+        if not tensor.space.on_chip:
+            raise VerifyException("only a tensor on chip has blocks, got one in hbm")
+        free = prod(tensor.shape[1:])
+        if count < 1 or free % count:
+            raise VerifyException(
+                f"{count} blocks do not divide the {free} elements that "
+                f"{tensor.shape} has in a partition"
+            )
+
+    @property
+    def block_count(self) -> int:
+        """`blocks` as an integer, 1 where it is absent."""
+        return 1 if self.blocks is None else self.blocks.value.data
 
     def check_gates(self) -> None:
         """Checks every gate of the class; the tracer calls this on insertion."""
@@ -39,9 +68,11 @@ def usable_bytes(space: Space, arch: Arch) -> int:
     return arch.psum_bytes_per_partition
 
 
-def check_capacity(operation: Operation, kind: TensorType) -> None:
+def check_capacity(operation: Operation, kind: TensorType, blocks: int = 1) -> None:
     """
-    A tensor's bytes in a partition are within what a kernel may use.
+    A tile's bytes in a partition are within what a kernel may use.
+
+    `blocks` is the number of tiles that the tensor stands for.
 
     SBUF: the partition less what is reserved; PSUM: all banks (nki.md 4.1). Without a
     target nothing is known. The sum over live tensors is allocation's to check.
@@ -52,11 +83,13 @@ def check_capacity(operation: Operation, kind: TensorType) -> None:
     arch = target_of(operation)
     if arch is None:
         return
-    size, usable = kind.data.bytes_per_partition, usable_bytes(space, arch)
+    size = kind.data.bytes_per_partition // max(blocks, 1)
+    usable = usable_bytes(space, arch)
     if size > usable:
         name = "SB" if space is Space.SBUF else "PSUM"
+        what = "a tensor" if blocks <= 1 else f"each of {blocks} blocks of a tensor"
         raise VerifyException(
-            f"{name} tensor overflow: a tensor of shape {kind.shape} and type "
+            f"{name} tensor overflow: {what} of shape {kind.shape} and type "
             f"{kind.dtype.nki_name} needs {size} bytes in a partition, {arch.name} has "
             f"{usable}; use smaller tiles"
         )

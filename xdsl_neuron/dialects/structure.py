@@ -386,10 +386,12 @@ class Alloc(Sized):
     """
     A buffer, fresh each time the operation executes.
 
-    `init` is the value elements have that nothing writes. `expand` asks for a copy per
+    `init` is the value elements have that nothing writes. `blocks` is the number of
+    tiles that a tensor with block dimensions stands for. `expand` asks for a copy per
     iteration of the loops around it, see `penguin-scalar-expansion`.
 
         %t = penguin.alloc expand init 0.0 : <128x512xf32, sbuf>
+        %p = penguin.alloc blocks 16 : <128x16x512xf32, psum>
     """
 
     HEADER: ClassVar[tuple[str, ...]] = ()
@@ -408,9 +410,12 @@ class Alloc(Sized):
         init: float | None = None,
         *,
         expand: bool = False,
+        blocks: int = 1,
     ) -> Self:
         """A buffer of this type; `hint` names the value in text."""
         properties: dict[str, Attribute] = {}
+        if blocks != 1:
+            properties["blocks"] = IntegerAttr(blocks, i64)
         if expand:
             properties["expand"] = UnitAttr()
         if init is not None:
@@ -433,9 +438,11 @@ class Alloc(Sized):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        """Reads `[expand] [init value] : <shape, space>`."""
+        """Reads `[blocks n] [expand] [init value] : <shape, space>`."""
         cursor = Cursor.at(parser)
         properties: dict[str, Attribute] = {}
+        if cursor.keyword("blocks"):
+            properties["blocks"] = IntegerAttr(cursor.integer(), i64)
         if cursor.keyword("expand"):
             properties["expand"] = UnitAttr()
         if cursor.keyword("init"):
@@ -450,11 +457,12 @@ class Alloc(Sized):
         return operation
 
     def print(self, printer: Printer) -> None:
-        """Writes `[expand] [init value] : <shape, space>`."""
+        """Writes `[blocks n] [expand] [init value] : <shape, space>`."""
+        blocks = "" if self.blocks is None else f" blocks {self.block_count}"
         expand = "" if self.expand is None else " expand"
         init = "" if self.init is None else f" init {self.init.data}"
         body = render_tensor_spec(self.tensor.data)
-        printer.print_string(f"{expand}{init} : {body}")
+        printer.print_string(f"{blocks}{expand}{init} : {body}")
         if self.attributes:
             printer.print_string(" attributes ")
             printer.print_attr_dict(self.attributes)

@@ -225,7 +225,8 @@ class Conversion:
         hint = value.name_hint
         name = output or self.location_names.fresh(hint or "t")
         role = TensorKind.INTERNAL if output is None else TensorKind.OUTPUT
-        new = bir.LocationOp.make(operation.tensor, name, role)
+        count = operation.block_count
+        new = bir.LocationOp.make(operation.tensor, name, role, blocks=count)
         new.attributes.update(operation.attributes)
         self.values[value] = new.results[0]
         self.emit(new, operation)

@@ -519,10 +519,15 @@ class TraceState:
         name: str | None = None,
         *,
         init: float | None = None,
+        blocks: int = 1,
         before: Operation | None = None,
         location: FileLineColLoc | None = None,
     ) -> Buffer:
-        """A fresh buffer, allocated each time the current block executes."""
+        """
+        A fresh buffer, allocated each time the current block executes.
+
+        `blocks` is the number of tiles it stands for.
+        """
         try:
             kind = TensorType.of(tuple(shape), dtype, space)
         except VerifyException as error:
@@ -530,7 +535,7 @@ class TraceState:
         name = name or self.locator.variable()
         in_loop = space.on_chip and before is None and len(self.blocks) > 1
         expand = in_loop and self.options.enable_scalar_expansion
-        operation = penguin.AllocOp.make(kind, name, init, expand=expand)
+        operation = penguin.AllocOp.make(kind, name, init, expand=expand, blocks=blocks)
         self.insert(operation, location=location, before=before)
         block = operation.parent
         assert block is not None

@@ -6,6 +6,8 @@
 builtin.module attributes {neuron.target = #neuron.target<trn3>} {
   // CHECK-LABEL: bir.func @array
   bir.func @array {
+    // CHECK-NEXT: %blocks = bir.location @blocks blocks 32 : <64x32x512xf32, psum>
+    %blocks = bir.location @blocks blocks 32 : <64x32x512xf32, psum>
     %w = bir.location @w Internal : <64x64xbf16, sbuf>
     %x = bir.location @x Internal : <64x512xbf16, sbuf>
     %acc = bir.location @acc Internal : <64x512xf32, psum>

@@ -1,6 +1,20 @@
 // RUN: neuron-opt %s --split-input-file --verify-diagnostics
 
-// What the tensor engine's array refuses.
+// What the tensor engine's array refuses, and its accumulators.
+
+builtin.module attributes {neuron.target = #neuron.target<trn2>} {
+  // expected-error @below {{PSUM tensor overflow: each of 2 blocks of a tensor of shape (128, 2, 4097) and type float32 needs 16388 bytes in a partition, trn2 has 16384; use smaller tiles}}
+  %a = penguin.alloc blocks 2 : <128x2x4097xf32, psum>
+  // expected-error @below {{3 blocks do not divide the 1024 elements that (128, 2, 512) has in a partition}}
+  %b = penguin.alloc blocks 3 : <128x2x512xf32, psum>
+  // expected-error @below {{0 blocks do not divide the 1024 elements}}
+  %c = penguin.alloc blocks 0 : <128x2x512xf32, psum>
+  // expected-error @below {{only a tensor on chip has blocks, got one in hbm}}
+  %d = penguin.alloc blocks 2 : <128x2x512xf32, hbm>
+  %e = penguin.alloc blocks 64 : <128x64x512xf32, psum>
+}
+
+// -----
 
 builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   %w = penguin.alloc : <64x64xbf16, sbuf>

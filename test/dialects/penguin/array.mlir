@@ -6,6 +6,8 @@
 builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   // CHECK-LABEL: penguin.func @array
   penguin.func @array() {
+    // CHECK-NEXT: %blocks = penguin.alloc blocks 32 init 0.0 : <64x32x512xf32, psum>
+    %blocks = penguin.alloc blocks 32 init 0.0 : <64x32x512xf32, psum>
     %w = penguin.alloc : <64x64xbf16, sbuf>
     %x = penguin.alloc : <64x512xbf16, sbuf>
     %acc = penguin.alloc : <64x512xf32, psum>

@@ -2,7 +2,13 @@
 
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import StringAttr, SymbolNameConstraint, UnitAttr
+from xdsl.dialects.builtin import (
+    IntegerAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    UnitAttr,
+    i64,
+)
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -123,8 +129,8 @@ class LocationOp(Sized):
     A named memory location, alive from here to its last use.
 
     Its kind says what it is to the caller; an internal one is fresh each time the
-    operation executes. `mutable` marks an input that is also written. A `Const` has
-    contents and is read-only.
+    operation executes. `blocks` is the number of tiles it stands for. `mutable` marks
+    an input that is also written. A `Const` has contents and is read-only.
 
         %a = bir.location @a ExternalInput : <8x4xf32, hbm>
     """
@@ -147,12 +153,15 @@ class LocationOp(Sized):
         role: TensorKind = TensorKind.INTERNAL,
         mutable: bool = False,
         contents: Contents | None = None,
+        blocks: int = 1,
     ) -> Self:
         """A location of this type and name."""
         properties: dict[str, Attribute] = {
             "location_name": StringAttr(name),
             "kind": TensorKindAttr(role),
         }
+        if blocks != 1:
+            properties["blocks"] = IntegerAttr(blocks, i64)
         if mutable:
             properties["mutable"] = UnitAttr()
         if contents is not None:
@@ -186,9 +195,10 @@ class LocationOp(Sized):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        """Reads `@name [mutable] [kind [contents]] : <shape, space>`."""
+        """Reads `@name [blocks n] [mutable] [kind [contents]] : <shape, space>`."""
         cursor = Cursor.at(parser)
         name = cursor.symbol()
+        blocks = cursor.integer() if cursor.keyword("blocks") else None
         role, mutable = TensorKind.INTERNAL, False
         if not cursor.peek(":"):
             mutable = cursor.keyword("mutable")
@@ -199,6 +209,8 @@ class LocationOp(Sized):
         resume(parser, cursor.pos)
         attributes = parser.parse_optional_attr_dict_with_keyword()
         operation = cls.make(kind, name, role, mutable, contents)
+        if blocks is not None:
+            operation.properties["blocks"] = IntegerAttr(blocks, i64)
         if attributes is not None:
             operation.attributes.update(attributes.data)
         return operation
@@ -206,6 +218,8 @@ class LocationOp(Sized):
     def print(self, printer: Printer) -> None:
         """Writes the text `parse` reads."""
         text = f" {symbol_text(self.location_name.data)}"
+        if self.blocks is not None:
+            text += f" blocks {self.block_count}"
         if self.mutable is not None:
             text += " mutable"
         if self.kind.data is not TensorKind.INTERNAL or self.mutable is not None:

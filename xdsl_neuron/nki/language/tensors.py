@@ -1,5 +1,6 @@
 """`nl.ndarray` and its kin for both personalities."""
 
+from math import prod
 from typing import Any, NamedTuple
 
 from xdsl_neuron.dtypes import DType
@@ -56,7 +57,12 @@ def make_tensor(wanted: Request, *, init: float | None = None) -> View:
     at = wanted.par
     stored = (shape[at], *shape[:at], *shape[at + 1 :]) if shape else shape
     buffer = trace.create_tensor(
-        stored, wanted.dtype, region.space, wanted.name, init=init
+        stored,
+        wanted.dtype,
+        region.space,
+        wanted.name,
+        init=init,
+        blocks=max(prod(shape[:at]), 1),
     )
     view = trace.view.of(buffer)
     if not at:

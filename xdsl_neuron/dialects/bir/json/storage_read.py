@@ -15,6 +15,7 @@ from xdsl_neuron.dialects.bir.json.values import (
     read_dtype,
 )
 from xdsl_neuron.dialects.bir.json.write import hint_of
+from xdsl_neuron.dialects.instruction_text import integer
 from xdsl_neuron.dialects.neuron import Blob, Contents, Identity, Splat, TensorType
 from xdsl_neuron.isa import Space, TensorKind
 
@@ -51,6 +52,9 @@ def read_location(node: Node, memory: Node, name: str) -> LocationOp:
         mutable is not None and mutable.boolean(),
         None if contents is None else _contents(contents),
     )
+    blocks = extra.get("blocks")
+    if blocks is not None:
+        location.properties["blocks"] = integer(blocks.integer())
     location.attributes.update(attributes_from_json(extra.get("attributes")))
     location.result.name_hint = read_hint(node, label_text)
     return location

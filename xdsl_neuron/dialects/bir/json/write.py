@@ -305,6 +305,8 @@ class FunctionWriter:
             extra["name"] = label
         if location.result.name_hint != hint_of(label):
             extra["value"] = location.result.name_hint
+        if location.blocks is not None:
+            extra["blocks"] = location.block_count
         if location.mutable is not None:
             extra["mutable"] = True
         if location.contents is not None:
