@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_neuron.dialects import penguin
-from xdsl_neuron.isa import Space
+from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.views import View
 
@@ -30,7 +30,8 @@ class Meeting:
     One core's part of a barrier or an exchange.
 
     `what` is the same on all cores: two meetings with the same text are one. An
-    exchange sends `src` to core `target` and gets `dst` from core `source`.
+    exchange sends `src` to core `target` and gets `dst` from core `source`. A fold
+    joins the `src` of all cores that have the same `group`, for the `dst` of each.
     """
 
     what: str
@@ -41,6 +42,8 @@ class Meeting:
     target: int = -1
     source: int = -1
     name: str | None = None
+    fold: AluOp | None = None
+    group: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)

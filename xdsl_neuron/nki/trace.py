@@ -13,7 +13,7 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction
-from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.dialects.neuron import AluOpAttr, TensorType
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.addresses import Addresses
@@ -277,6 +277,9 @@ class KernelTrace(NeuronCodegen):
         if first.src is None:
             self._barrier(parts)
             return
+        if first.fold is not None:
+            self._fold(parts)
+            return
         for number, part in enumerate(parts):
             sender = parts[part.source]
             if sender.target != number:
@@ -295,6 +298,49 @@ class KernelTrace(NeuronCodegen):
                 name=part.name,
                 location=part.location,
             )
+
+    def _fold(self, parts: Sequence[Meeting]) -> None:
+        """Folds in the order of the cores: the first of a group works for all."""
+        groups: dict[tuple[int, ...], list[Meeting]] = {}
+        for part in parts:
+            groups.setdefault(part.group, []).append(part)
+        for first, *others in groups.values():
+            assert first.src is not None
+            assert first.dst is not None
+            assert first.fold is not None
+            total = self._beside(first, DType.FLOAT32)
+            self.emit(
+                penguin.TensorCopyOp, [total, first.src], {}, location=first.location
+            )
+            for part in others:
+                assert part.src is not None
+                brought = self._beside(part, part.src.element_type)
+                self._carry(brought, part.src, part)
+                self.emit(
+                    penguin.TensorTensorOp,
+                    [total, total, brought],
+                    {"op": AluOpAttr(first.fold)},
+                    location=part.location,
+                )
+            self.emit(
+                penguin.TensorCopyOp, [first.dst, total], {}, location=first.location
+            )
+            for part in others:
+                assert part.dst is not None
+                self._carry(part.dst, total, part)
+
+    def _beside(self, part: Meeting, dtype: DType) -> View:
+        """A fresh tile like what a core brings."""
+        assert part.src is not None
+        buffer = self.create_tensor(
+            part.src.shape, dtype, Space.SBUF, "all_reduce", location=part.location
+        )
+        return self.view.of(buffer)
+
+    def _carry(self, dst: View, src: View, part: Meeting) -> None:
+        """A copy from core to core."""
+        operands = [dst, src, None, None]
+        self.emit(penguin.DMACopyOp, operands, {}, location=part.location)
 
     def _kept(self, part: Meeting) -> View:
         """What a core sends; a copy where the exchange overwrites that tile."""

@@ -3,9 +3,9 @@ The reference pages, generated from the definitions.
 
 `python -m xdsl_neuron.tools.reference docs` writes `operations.md` (every operation
 with its operands, fields and gates), `instructions.md` (the roster of BIR), `gates.md`
-(every rule with its literal and source), `numerics.md` (every rule of the arithmetic)
-and `hardware.md` (every number of the generations). A test compares them with what is
-committed.
+(every rule with its literal and source), `numerics.md` (every rule of the arithmetic),
+`names.md` (every name of NKI) and `hardware.md` (every number of the generations). A
+test compares them with what is committed.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from xdsl_neuron.dialects.bir import BirInstruction
 from xdsl_neuron.dialects.gate import gates_of
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.tools.methods import methods_page
+from xdsl_neuron.tools.names import names_page
 from xdsl_neuron.tools.tables import table
 
 
@@ -207,6 +208,7 @@ PAGES = {
     "passes.md": passes_page,
     "operations.md": operations_page,
     "methods.md": methods_page,
+    "names.md": names_page,
     "instructions.md": instructions_page,
     "gates.md": gates_page,
     "numerics.md": numerics_page,

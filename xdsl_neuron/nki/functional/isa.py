@@ -32,6 +32,10 @@ from xdsl_neuron.nki.enums import (
     oob_mode,
     reduce_cmd,
 )
+from xdsl_neuron.nki.functional.dynamic import (
+    tensor_copy_dynamic_dst,
+    tensor_copy_dynamic_src,
+)
 from xdsl_neuron.nki.functional.isa_accumulators import (
     activation_reduce,
     scalar_tensor_tensor,
@@ -420,6 +424,8 @@ __all__ = [
     "select_reduce",
     "sequence_bounds",
     "tensor_copy",
+    "tensor_copy_dynamic_dst",
+    "tensor_copy_dynamic_src",
     "tensor_copy_predicated",
     "tensor_engine",
     "tensor_partition_reduce",

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from xdsl_neuron.nki.functional.all_reduce import all_reduce
 from xdsl_neuron.nki.functional.indexing import arange, mgrid
 from xdsl_neuron.nki.functional.loops import (
     affine_range,
@@ -10,6 +11,7 @@ from xdsl_neuron.nki.functional.loops import (
 )
 from xdsl_neuron.nki.functional.reduction import loop_reduce
 from xdsl_neuron.nki.functional.rmw import atomic_rmw, matmul
+from xdsl_neuron.nki.functional.shapes import broadcast_to, expand_dims
 from xdsl_neuron.nki.grid import nc, spmd_dim
 from xdsl_neuron.nki.language.creation import (
     empty_like,
@@ -23,9 +25,7 @@ from xdsl_neuron.nki.language.creation import (
 )
 from xdsl_neuron.nki.language.functions import (
     all,
-    broadcast_to,
     cos,
-    expand_dims,
     gather_flattened,
     load,
     load_transpose2d,
@@ -54,6 +54,7 @@ from xdsl_neuron.nki.language.random import (
     rand,
     random_seed,
 )
+from xdsl_neuron.nki.language.rounding import ceil, floor, tan
 
 
 def __getattr__(name: str) -> Any:
@@ -67,14 +68,17 @@ def __dir__() -> list[str]:
 __all__ = [
     "affine_range",
     "all",
+    "all_reduce",
     "arange",
     "atomic_rmw",
     "broadcast_to",
+    "ceil",
     "cos",
     "dropout",
     "ds",
     "empty_like",
     "expand_dims",
+    "floor",
     "full",
     "gather_flattened",
     "load",
@@ -104,6 +108,7 @@ __all__ = [
     "static_range",
     "store",
     "sum",
+    "tan",
     "tile_size",
     "transpose",
     "var",

@@ -18,7 +18,7 @@ from xdsl_neuron.nki.elementwise import binary
 from xdsl_neuron.nki.tensor import LanguageTensor
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
-from xdsl_neuron.tracer.index import IndexExpr, Mask, broadcast_tiles
+from xdsl_neuron.tracer.index import IndexExpr, Mask, broadcast_tiles, is_tuple
 from xdsl_neuron.tracer.views import Buffer, Layout, View
 
 
@@ -27,16 +27,30 @@ class Tile(LanguageTensor):
 
     __slots__ = ()
 
-    def _binary(self, op: AluOp, other: Any, reverse: bool = False) -> View:
+    def __getitem__(self, item: Any) -> Self:
+        if self.space.on_chip:
+            # One element of a tile is an offset that is known while running.
+            items: tuple[Any, ...] = item if is_tuple(item) else (item,)
+            item = tuple(
+                session().load_tensor_to_register(each)
+                if isinstance(each, View) and each.size == 1
+                else each
+                for each in items
+            )
+        return super().__getitem__(item)
+
+    def _binary(self, op: AluOp, other: Any, reverse: bool = False) -> Any:
+        if isinstance(other, IndexExpr) and op is AluOp.ADD and self.size == 1:
+            return session().load_tensor_to_register(self) + other
         if isinstance(other, IndexExpr | Mask):
             return NotImplemented
         value = as_operand(other, "operand")
         return binary(op, value, self) if reverse else binary(op, self, value)
 
-    def __add__(self, other: Any) -> View:
+    def __add__(self, other: Any) -> Any:
         return self._binary(AluOp.ADD, other)
 
-    def __radd__(self, other: Any) -> View:
+    def __radd__(self, other: Any) -> Any:
         return self._binary(AluOp.ADD, other, True)
 
     def __sub__(self, other: Any) -> View:

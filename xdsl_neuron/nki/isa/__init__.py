@@ -66,6 +66,7 @@ from xdsl_neuron.nki.isa.rows import (
     tensor_partition_reduce,
 )
 from xdsl_neuron.nki.isa.system import core_barrier, get_nc_sub_version, sendrecv
+from xdsl_neuron.nki.isa.topk import topk
 from xdsl_neuron.nki.registers import Register as VirtualRegister
 from xdsl_neuron.tracer.errors import NKIError as NkiValidationError
 
@@ -146,6 +147,7 @@ __all__ = [
     "tensor_scalar_reduce",
     "tensor_tensor",
     "tensor_tensor_scan",
+    "topk",
     "unknown_engine",
     "vector_engine",
 ]

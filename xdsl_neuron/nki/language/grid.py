@@ -1,6 +1,6 @@
 """The launch grid as a kernel sees it, slices, and questions about regions."""
 
-from typing import Any
+from typing import Any, Self
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.nki.api import api
@@ -11,6 +11,17 @@ from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIIndexError, NKITypeError
 from xdsl_neuron.tracer.index import IndexExpr, as_expr
 from xdsl_neuron.tracer.views import DynamicSlice
+
+
+class ProgramId(int):
+    """The index of a program that knows its axis of the launch grid."""
+
+    axis: int
+
+    def __new__(cls, value: int, axis: int) -> Self:
+        found = super().__new__(cls, value)
+        found.axis = axis
+        return found
 
 
 @api
@@ -26,7 +37,7 @@ def program_id(axis: Any = 0) -> Any:
             f"(axis={at} rank {len(trace.grid)})"
         )
     value = trace.program[at]
-    return IndexExpr(value) if isinstance(value, Affine) else value
+    return IndexExpr(value) if isinstance(value, Affine) else ProgramId(value, at)
 
 
 @api

@@ -1,0 +1,73 @@
+"""Copies on chip whose source or destination begins where a tile's element says."""
+
+from typing import Any
+
+from xdsl_neuron.arch import TRN1
+from xdsl_neuron.isa import Engine
+from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.arguments import as_mask, as_view, hidden_options
+from xdsl_neuron.nki.dtype import as_optional_dtype
+from xdsl_neuron.nki.enums import as_engine, engine
+from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.errors import NKIValueError
+from xdsl_neuron.tracer.views import View
+
+_UNKNOWN = engine.unknown
+
+
+@api
+def tensor_copy_dynamic_src(
+    src: Any,
+    *,
+    mask: Any = None,
+    dtype: Any = None,
+    engine: Any = _UNKNOWN,
+    **hidden: Any,
+) -> View:
+    """
+    A copy of a tile whose offset along a free dimension is known while running.
+
+    The offset is one 32-bit integer in SBUF, added to an index:
+    `tile[i_p, offsets[0, k] + i_f]`.
+    """
+    return session().tensor_copy(
+        as_view(src, "src"),
+        mask=as_mask(mask),
+        dtype=as_optional_dtype(dtype),
+        engine=_engine("tensor_copy_dynamic_src", engine),
+        **hidden_options("tensor_copy_dynamic_src", hidden),
+    )
+
+
+@api
+def tensor_copy_dynamic_dst(
+    *,
+    dst: Any,
+    src: Any,
+    mask: Any = None,
+    dtype: Any = None,
+    engine: Any = _UNKNOWN,
+    **hidden: Any,
+) -> None:
+    """Copies `src` to where an offset known while running says, as above."""
+    target = as_view(dst, "dst")
+    kind = as_optional_dtype(dtype)
+    if kind not in (None, target.element_type):
+        raise NKIValueError(
+            f"tensor_copy_dynamic_dst: `dtype` is {kind}, but `dst` is {target!r}; the "
+            "destination's type is the result's"
+        )
+    session().tensor_copy(
+        as_view(src, "src"),
+        target,
+        as_mask(mask),
+        engine=_engine("tensor_copy_dynamic_dst", engine),
+        **hidden_options("tensor_copy_dynamic_dst", hidden),
+    )
+
+
+def _engine(what: str, asked: Any) -> Engine:
+    found = as_engine(asked)
+    if found is Engine.ACTIVATION and session().arch is TRN1:
+        raise NKIValueError(f"{what} is not supported on trn1 Scalar Engine.")
+    return found
