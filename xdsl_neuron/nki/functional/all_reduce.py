@@ -54,7 +54,9 @@ def all_reduce(
         tile = trace.tensor_copy(tile, None, clip)
     result = trace.new_tile(tile.shape, kind)
     group = tuple(
-        int(index) for axis, index in enumerate(trace.program) if axis not in axes
+        index
+        for axis, index in enumerate(trace.program)
+        if axis not in axes and isinstance(index, int)
     )
     trace.meet(
         Meeting(
