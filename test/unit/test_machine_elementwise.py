@@ -344,3 +344,26 @@ def test_mask_that_no_operand_can_follow_is_refused() -> None:
     )
     with pytest.raises(MachineError, match="give all operands one shape"):
         run(text, a)
+
+
+@pytest.mark.parametrize(
+    ("target", "engine", "exact"),
+    [
+        ("trn1", "Activation", False),
+        ("trn1", "DVE", True),
+        ("trn1", "Unassigned", True),
+        ("trn2", "Activation", True),
+    ],
+)
+@pytest.mark.parametrize("where", ["", " where l0 - l1 + 40 >= 0"])
+def test_a_copy_on_the_scalar_engine_of_trn1_goes_through_fp32(
+    target: str, engine: str, exact: bool, where: str
+) -> None:
+    body = f"penguin.tensor_copy %t <- %x0{where} {{engine = {engine}}}"
+    text = compute(body, "32x8xi32", out="32x8xi32")
+    attributes = f"attributes {{neuron.target = #neuron.target<{target}>}}"
+    text = f"builtin.module {attributes} {{{text}}}"
+    x = np.arange(256, dtype=np.int32).reshape(32, 8) + 2**30
+    (out,) = run(text, x)
+    expected = x if exact else x.astype(np.float32).astype(np.int32)
+    np.testing.assert_array_equal(out, expected)

@@ -323,6 +323,24 @@ def test_bit_operations_on_several_widths():
     assert low.tolist() == [0x56, 0xFF]
 
 
+@pytest.mark.parametrize(
+    "op",
+    [AluOp.LOGICAL_SHIFT_LEFT, AluOp.LOGICAL_SHIFT_RIGHT, AluOp.ARITH_SHIFT_RIGHT],
+)
+@pytest.mark.parametrize("amount", [8, 255, 256, 2**16, 2**31, -1])
+def test_an_amount_wider_than_what_is_shifted(op: AluOp, amount: int):
+    """It shifts everything out; its own low bits are not the amount."""
+    x = np.array([[0x55, 0x2A]], np.uint8)
+    wide = np.full_like(x, amount % 2**32, np.uint32)
+    out = np.full_like(x, 9)
+    tensor_tensor(op, U8, U8, U32)(out, x, wide)
+    assert out.tolist() == [[0, 0]]
+    for scalar in (amount, wide[:, :1]):
+        out[...] = 9
+        tensor_scalar(U8, U8, op)(out, x, scalar)
+        assert out.tolist() == [[0, 0]]
+
+
 def test_two_bit_stages_with_reverse_and_vector_scalars():
     x = np.array([[1, 2], [3, 4]], np.uint32)
     out = np.zeros_like(x)

@@ -306,6 +306,17 @@ def test_dma_accumulate():
     assert byte.tolist() == [255]
 
 
+@pytest.mark.parametrize("dtype", [I32, DType.UINT32, DType.INT64, DType.UINT64])
+def test_what_is_added_to_wide_integers_is_cast_first(dtype: DType):
+    """The table keeps its low bits, which fp32 does not hold."""
+    kind = np.dtype(dtype.numpy_name)
+    out = np.array([np.iinfo(kind).max - 2], kind)
+    dma_accumulate(dtype, U8)(out, np.array([2], np.uint8))
+    assert out.tolist() == [np.iinfo(kind).max]
+    dma_accumulate(dtype, F32)(out, np.array([1.0], np.float32))
+    assert out.tolist() == [np.iinfo(kind).min]
+
+
 def test_gather_rows():
     table = np.arange(20, dtype=np.float32).reshape(5, 4)
     out = np.full((2, 2, 2), -1.0, np.float32)
@@ -362,6 +373,19 @@ def test_local_gather():
             assert out[p, i].tolist() == x[p, start : start + 2].tolist()
     with pytest.raises(IndexError, match="index 3 is out of bounds for 3 rows"):
         local_gather(2)(np.zeros((32, 64), np.float32), x, index + 1)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 7])
+def test_local_gather_of_rows_that_do_not_end_with_a_run(columns: int):
+    x = np.arange(16 * columns, dtype=np.float32).reshape(16, columns)
+    index = np.zeros((16, 1), np.uint16)
+    out = np.zeros((16, 32), np.float32)
+    if columns == 1:
+        with pytest.raises(IndexError, match="index 0 is out of bounds for 0 rows"):
+            local_gather(2)(out, x, index)
+        return
+    local_gather(2)(out, x, index)
+    np.testing.assert_array_equal(out, np.tile(x[:, :2], 16))
 
 
 def test_nc_n_gather():

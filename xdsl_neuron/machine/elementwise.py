@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdsl_neuron.affine import Affine
-from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.instructions import elementwise as isa
 from xdsl_neuron.dialects.neuron import ImmediateAttr
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import Engine
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.lanes import FULL, lane_values, mask_array
 from xdsl_neuron.machine.nests import Nums, Strides, common_shape, regroup
@@ -311,7 +312,9 @@ def _reciprocal(scope: Scope, op: isa.Reciprocal) -> Emitter:
 
 
 class Copy(Elementwise):
-    """A copy on chip: raw words where the types are equal."""
+    """A copy on chip: raw words where the types are equal and the engine moves them."""
+
+    exact = True
 
     def emit(self, build: Build) -> None:
         box = self.box(build)
@@ -324,15 +327,28 @@ class Copy(Elementwise):
         target, source = (self.clipped(build, name, box) for name in ("dst", "src"))
         build.reads(src, *source, src.strides)
         build.writes(dst, *target, dst.strides)
-        kernel = None if dst.dtype is src.dtype else self.kernel
+        raw = self.exact and dst.dtype is src.dtype
+        kernel = None if raw else self.kernel
         build.move(dst, target, src, source, kernel)
 
 
 def _copy(scope: Scope, op: isa.TensorCopy) -> Emitter:
-    def kernel(site: Elementwise) -> Kernel:
-        return casts.copy(site.dtype("dst"), site.dtype("src"))
+    arch = target_of(op)
+    through_float32 = (
+        op.engine.data is Engine.ACTIVATION
+        and arch is not None
+        and not arch.has_exact_act_copy
+    )
 
-    return Copy(scope, op, kernel, (Tensor("src"),)).emit
+    def kernel(site: Elementwise) -> Kernel:
+        dst, src = site.dtype("dst"), site.dtype("src")
+        if through_float32 and dst is src:
+            return casts.copy_through_float32(dst)
+        return casts.copy(dst, src)
+
+    site = Copy(scope, op, kernel, (Tensor("src"),))
+    site.exact = not through_float32
+    return site.emit
 
 
 def _memset(scope: Scope, op: isa.Memset) -> Emitter:

@@ -41,7 +41,8 @@ _ARITH_SHIFTS: Final = frozenset({AluOp.ARITH_SHIFT_LEFT, AluOp.ARITH_SHIFT_RIGH
 _LOGICAL_SHIFTS: Final = frozenset(
     {AluOp.LOGICAL_SHIFT_LEFT, AluOp.LOGICAL_SHIFT_RIGHT}
 )
-_AT_LEFT_WIDTH: Final = _ARITH_SHIFTS | _LOGICAL_SHIFTS | {AluOp.BITWISE_NOT}
+_SHIFTS: Final = _ARITH_SHIFTS | _LOGICAL_SHIFTS
+_AT_LEFT_WIDTH: Final = _SHIFTS | {AluOp.BITWISE_NOT}
 _NATIVE: Final[dict[AluOp, Function]] = {
     AluOp.ADD: np.add,
     AluOp.SUBTRACT: np.subtract,
@@ -107,6 +108,23 @@ def _lift_scalar(value: Scalar, work: np.dtype[Any]) -> Array:
     return np.array(pattern, pattern_dtype(work.itemsize)).view(work)
 
 
+def _lift_amount(src: DType, work: np.dtype[Any]) -> Lift:
+    """Shift amounts of `src` as integers of `work`, too large ones kept too large."""
+    if src.bytes <= work.itemsize:
+        return lift(src, work)
+    raw, width = pattern_dtype(src.bytes), 8 * work.itemsize
+    return lambda x: np.minimum(x.view(raw), width).astype(work)
+
+
+def _scalar_amount(value: Scalar, work: np.dtype[Any]) -> Array:
+    """The same of a Python number, or of an array of integers."""
+    width = 8 * work.itemsize
+    if isinstance(value, np.ndarray):
+        inside = np.logical_and(value >= 0, value < width)
+        return np.where(inside, value, width).astype(work)
+    return np.array(value if 0 <= value < width else width, work)
+
+
 def bit_writer(op: AluOp, work: np.dtype[Any], dst: DType) -> Function:
     """w(a, b, out): `op` on integers of `work`, into `out` of the storage of `dst`."""
     function = bit_function(op)
@@ -127,7 +145,8 @@ def bit_writer(op: AluOp, work: np.dtype[Any], dst: DType) -> Function:
 def bit_tensor_tensor(op: AluOp, dst: DType, a: DType, b: DType) -> Kernel:
     """Kernel(out, a, b): out = a op b on raw patterns."""
     work = bit_work_dtype(op, a, b, dst=dst)
-    lift_a, lift_b = lift(a, work), lift(b, work)
+    lift_a = lift(a, work)
+    lift_b = _lift_amount(b, work) if op in _SHIFTS else lift(b, work)
     write = bit_writer(op, work, dst)
 
     def kernel(out: Array, a: Array, b: Array) -> None:
@@ -151,20 +170,22 @@ def bit_tensor_scalar(
     """
     work0 = bit_work_dtype(op0, src)
     lift_x = lift(src, work0)
+    lift0 = _scalar_amount if op0 in _SHIFTS and not reverse0 else _lift_scalar
     if op1 is None:
         last = _ordered(op0, bit_writer(op0, work0, dst), reverse0)
 
         def kernel(out: Array, x: Array, s0: Scalar, s1: Scalar | None = None) -> None:
-            last(lift_x(x), _lift_scalar(s0, work0), out)
+            last(lift_x(x), lift0(s0, work0), out)
 
         return kernel
     work1 = bit_work_dtype(op1, src)
     first = _ordered(op0, bit_function(op0), reverse0)
     second = _ordered(op1, bit_writer(op1, work1, dst), reverse1)
+    lift1 = _scalar_amount if op1 in _SHIFTS and not reverse1 else _lift_scalar
 
     def two_stages(out: Array, x: Array, s0: Scalar, s1: Scalar) -> None:
-        between = first(lift_x(x), _lift_scalar(s0, work0), None)
-        second(between.view(work1), _lift_scalar(s1, work1), out)
+        between = first(lift_x(x), lift0(s0, work0), None)
+        second(between.view(work1), lift1(s1, work1), out)
 
     return two_stages
 
@@ -218,8 +239,9 @@ RULES: Final = (
     ),
     Rule(
         "shift amounts",
-        "an amount outside 0 ... width-1 shifts everything out: 0, or -1 for an "
-        "arithmetic right shift of a negative value",
+        "an amount is read at its own width; one outside 0 ... width-1 of what is "
+        "shifted shifts everything out: 0, or -1 for an arithmetic right shift of a "
+        "negative value",
         "our choice",
         "bir.md 1.14",
     ),

@@ -55,6 +55,19 @@ def copy(dst: DType, src: DType) -> Kernel:
 
 
 @cache
+def copy_through_float32(dtype: DType) -> Kernel:
+    """The kernel `(out, x)` of a copy that casts to fp32 and back (nki.md 5.2)."""
+    if dtype.is_packed:
+        return _assign
+    there, back = to_float32(dtype), from_float32(dtype)
+
+    def kernel(out: Array, x: Array) -> None:
+        out[...] = back(there(x))
+
+    return kernel
+
+
+@cache
 def to_float32(src: DType) -> Convert:
     """The function from an array of `src` to fp32: itself for fp32 and tf32."""
     if storage(src) == _FLOAT32:
@@ -268,6 +281,12 @@ RULES: Final = (
         "bf16 and fp16 overflow to inf; equal types copy raw bits",
         "documented",
         "nki.md 5.3, bir.md 10.3",
+    ),
+    Rule(
+        "copy on the scalar engine of trn1",
+        "goes through fp32 even between equal types, so 32-bit integers lose bits",
+        "documented",
+        "nki.md 5.2",
     ),
     Rule("cast of NaN to an integer", "0", "our choice", "nki.md 5.3"),
     Rule(

@@ -150,7 +150,10 @@ def local_gather(elements_per_index: int = 1, valid: int | None = None) -> Kerne
     def kernel(out: Array, x: Array, index: Array) -> None:
         partitions = x.shape[0]
         cores = partitions // _CORE
-        source = x.reshape(cores, _CORE, -1, elements_per_index)
+        # A rest shorter than a run has no index.
+        runs = x.reshape(partitions, -1).shape[1] // elements_per_index
+        named = x.reshape(partitions, -1)[:, : runs * elements_per_index]
+        source = named.reshape(cores, _CORE, runs, elements_per_index)
         wrapped = index.reshape(cores, _CORE, -1).transpose(0, 2, 1)
         order = wrapped.reshape(cores, -1)[:, :valid].astype(np.int64)
         _check_bounds(order, source.shape[2])

@@ -213,7 +213,8 @@ RULES: Final = (
     ),
     Rule(
         "selected values",
-        "a branch of the destination's type moves its bits, another one is cast",
+        "a branch of the destination's type moves its bits, another one is cast; "
+        "those of a select_reduce all pass fp32",
         "inferred",
         "bir.md 6.5",
     ),

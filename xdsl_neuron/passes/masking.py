@@ -106,18 +106,24 @@ def _on_lanes(
     operand: Operand, dims: tuple[int, ...], lanes: tuple[int, ...]
 ) -> tuple[Operand, tuple[int, ...]]:
     """
-    An operand of another rank than the lanes, seen with their dimensions.
+    An operand of another shape than the lanes, seen with their dimensions.
 
     One that has no such form keeps its partitions, which follow the first lane.
     """
     other_rank = dims and len(dims) != len(lanes) and set(dims) == {-1}
-    if not other_rank:
+    unseen = any(
+        lane < 0 and extent > 1
+        for lane, extent in zip(dims, operand.shape, strict=True)
+    )
+    if not other_rank and not unseen:
         return operand, dims
     if operand.access.count == prod(lanes):
         pairs = _regrouped(operand.access.pairs, lanes, operand.space.on_chip)
         if pairs is not None:
             access = replace(operand.access, pairs=pairs)
             return replace(operand, access=access), tuple(range(len(lanes)))
+    if not other_rank:
+        return operand, dims
     if operand.space.on_chip and operand.shape[0] == lanes[0]:
         return operand, (0, *dims[1:])
     return operand, dims

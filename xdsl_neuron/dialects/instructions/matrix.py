@@ -162,6 +162,22 @@ class Matmul(MatmulBase):
                 f"{arch.name} has no transpose mode; multiply by an identity"
             )
 
+    @gate(
+        "mask '...' couples the stationary and the moving operand",
+        "DESIGN.md 7b",
+        "inferred",
+    )
+    def mask_of_one_operand(self) -> None:
+        """A mask over several lanes puts 0 into one operand."""
+        dims = self.lane_dims(self.data())
+        inputs = [set(dims[name]) for name in ("stationary", "moving")]
+        for predicate in self.masks():
+            if not any(predicate.lanes <= lanes for lanes in inputs):
+                raise VerifyException(
+                    f"mask '{predicate} >= 0' couples the stationary and the moving "
+                    "operand; mask one operand, or copy the result under the mask"
+                )
+
     @gate("a transpose overwrites", "bir.md 6.10", "our choice")
     def transpose_is_plain(self) -> None:
         """Bits that are moved are not added to anything, and have no zero point."""
