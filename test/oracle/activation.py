@@ -166,7 +166,8 @@ def _affine(d: Draw, reduces: bool) -> None:
         return
     sums = d.tile((shape[0], 1), "f32", written=True)
     d.run(
-        f"penguin.activation_accumulation {name} {out}, {sums} <- {a}{operands}{where}"
+        f"penguin.activation_accumulation {name} {out} <- {a}, reduce_res = {sums}"
+        f"{operands}{where}"
         f"{fields(*texts)}"
     )
     expect(d, out, found, mask)
@@ -253,7 +254,8 @@ def _exponential(d: Draw, reduces: bool) -> None:
         return
     sums = d.tile((shape[0], 1), "f32", written=True)
     d.run(
-        f"penguin.exponential_reduce {out}, {sums} <- {a}{operand}{where}{fields(text)}"
+        f"penguin.exponential_reduce {out} <- {a}, reduce_res = {sums}{operand}{where}"
+        f"{fields(text)}"
     )
     d.expect(out, found, mask)
     d.expect(sums, row_sum(found, mask), any_of(mask))

@@ -1,6 +1,7 @@
 """All oracles, by the instructions they speak of."""
 
 from oracle import (
+    accumulators,
     activation,
     elementwise,
     gathers,
@@ -17,6 +18,7 @@ from oracle import (
 from oracle.kernel import ORACLES
 
 MODULES = (
+    accumulators,
     activation,
     elementwise,
     gathers,

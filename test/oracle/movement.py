@@ -40,11 +40,11 @@ def added(old: Array, dtype: str, new: Array, source: str) -> Array:
     """
     What memory holds after an addition (bir.md 10.3).
 
-    32 and 64-bit integers wrap, after a cast of what is added; the rest is fp32.
+    32 and 64-bit integers of one type wrap; everything else is added in fp32.
     """
-    if is_integer(dtype) and old.dtype.itemsize >= 4:
+    if dtype == source and is_integer(dtype) and old.dtype.itemsize >= 4:
         unsigned = f"u{old.dtype.itemsize}"
-        joined = old.view(unsigned) + cast(new, source, dtype).view(unsigned)
+        joined = old.view(unsigned) + new.view(unsigned)
         return joined.view(old.dtype)
     with np.errstate(all="ignore"):
         return narrow(wide(old, dtype) + wide(new, source), dtype)

@@ -213,8 +213,9 @@ def tensor_scalar_reduce(d: Draw) -> None:
     reverse = d.chance(4)
     where, mask = d.mask(out.shape, "box")
     d.run(
-        f"penguin.tensor_scalar_cache_reduce {op} {reduce_op} {out}, {result} <- "
-        f"{a}{given.operand}{where}{fields(given.field, 'reverse0' if reverse else '')}"
+        f"penguin.tensor_scalar_cache_reduce {op} {reduce_op} {out} <- {a}, "
+        f"reduce_res = {result}{given.operand}{where}"
+        f"{fields(given.field, 'reverse0' if reverse else '')}"
     )
     value = apply(op, a.wide, given.wide, reverse=reverse)
     d.expect(out, Result(narrow(value, out.dtype), compared(op)), mask)
@@ -293,13 +294,14 @@ def tensor_scalar_cumulative(d: Draw) -> None:
     start, operand, text = _initial(d, a, ("f32",), None)
     if not operand and not text:
         start = np.full((1, 1), IDENTITY[ops[1]], F32)
+    loads = "command = LoadAccumulate" if operand or text else ""
     reverse = d.chance(4)
     where, mask = d.mask(out.shape, "box")
     accumulator = "" if last is None else f", accumulator = {last}"
     d.run(
         f"penguin.tensor_scalar_cache_cumulative {' '.join(ops)} {out} <- {a}"
         f"{accumulator}{given.operand}{operand}{where}"
-        f"{fields(given.field, 'reverse0' if reverse else '', text)}"
+        f"{fields(given.field, 'reverse0' if reverse else '', loads, text)}"
     )
     value = apply(ops[0], a.wide, given.wide, reverse=reverse)
     state = np.broadcast_to(start, (shape[0], 1)).copy()

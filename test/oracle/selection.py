@@ -128,10 +128,10 @@ def _range_select(d: Draw, *, reduces: bool) -> None:
     start = d.pick((0, 0, 7, 2**24 - 100))
     where, mask = d.mask((shape[0],), "rows")
     name = "range_select_reduce" if reduces else "range_select"
-    second = "" if result is None else f", {result}"
+    second = "" if result is None else f", reduce_res = {result}"
     d.run(
-        f"penguin.{name} {' '.join(compares)} {out}{second} <- {a}, {bounds[0]}, "
-        f"{bounds[1]}{where}{fields(f'range_start = {start}' if start else '')}"
+        f"penguin.{name} {' '.join(compares)} {out} <- {a}, {bounds[0]}, {bounds[1]}"
+        f"{second}{where}{fields(f'range_start = {start}' if start else '')}"
     )
     columns: Array = np.arange(start, start + a.wide.shape[1], dtype=F32)[None]
     inside = COMPARES[compares[0]](columns, bounds[0].wide)
@@ -179,8 +179,8 @@ def select_reduce(d: Draw) -> None:
     reverse = d.chance(3)
     where, mask = d.mask(out.shape, "box")
     d.run(
-        f"penguin.select_reduce {out}, {result} <- {test}, {a}{operand}{where}"
-        f"{fields(text, 'reverse' if reverse else '')}"
+        f"penguin.select_reduce {out} <- {test}, {a}, reduce_res = {result}"
+        f"{operand}{where}{fields(text, 'reverse' if reverse else '')}"
     )
     true = (test.raw != 0) != reverse
     values = np.where(true, a.wide, other).astype(F32)

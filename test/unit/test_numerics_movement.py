@@ -306,17 +306,6 @@ def test_dma_accumulate():
     assert byte.tolist() == [255]
 
 
-@pytest.mark.parametrize("dtype", [I32, DType.UINT32, DType.INT64, DType.UINT64])
-def test_what_is_added_to_wide_integers_is_cast_first(dtype: DType):
-    """The table keeps its low bits, which fp32 does not hold."""
-    kind = np.dtype(dtype.numpy_name)
-    out = np.array([np.iinfo(kind).max - 2], kind)
-    dma_accumulate(dtype, U8)(out, np.array([2], np.uint8))
-    assert out.tolist() == [np.iinfo(kind).max]
-    dma_accumulate(dtype, F32)(out, np.array([1.0], np.float32))
-    assert out.tolist() == [np.iinfo(kind).min]
-
-
 def test_gather_rows():
     table = np.arange(20, dtype=np.float32).reshape(5, 4)
     out = np.full((2, 2, 2), -1.0, np.float32)

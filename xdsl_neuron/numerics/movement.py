@@ -8,7 +8,7 @@ import numpy as np
 from ..dtypes import DType
 from ..isa import AluOp, TransposeOp
 from .alu import float_function
-from .casts import cast, copy, to_float32
+from .casts import copy, to_float32
 from .kernel import Array, Kernel
 from .rules import Rule
 
@@ -148,14 +148,13 @@ def dma_accumulate(dst: DType, src: DType) -> Kernel:
     """
     Kernel(out, x): out = out + x, as memory accumulates (bir.md 10.3).
 
-    32 and 64-bit integers wrap, after the source is cast to them; everything else is
-    added in fp32 and rounded to the type of `out`.
+    32 and 64-bit integers of one type wrap; everything else is added in fp32 and
+    rounded to the type of `out`.
     """
-    wraps = dst.is_integer and dst.bytes >= 4
-    if wraps or (dst is src and dst is _F32):
+    if dst is src and (dst is _F32 or (dst.is_integer and dst.bytes >= 4)):
 
         def add(out: Array, x: Array) -> None:
-            np.add(out, cast(x, src, dst), out=out)
+            np.add(out, x, out=out)
 
         return add
     widen_out, widen_x, store = to_float32(dst), to_float32(src), copy(dst, _F32)
@@ -187,8 +186,8 @@ RULES: Final = (
     ),
     Rule(
         "DMA accumulate",
-        "32 and 64-bit integers wrap, after a cast of what is added to their type; "
-        "other types are added in fp32 and rounded",
+        "32 and 64-bit integers of one type wrap, other types are added in fp32 and "
+        "rounded",
         "documented",
         "bir.md 10.3",
     ),
