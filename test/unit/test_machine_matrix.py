@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from machines import Array, compute, kernel, random, run
 
+from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.machine import MachineError
 
 BF16 = ml_dtypes.bfloat16
@@ -202,7 +203,7 @@ def test_mask_over_both_free_dimensions_is_refused() -> None:
         "16x12xf32",
         out="8x12xf32",
     )
-    with pytest.raises(MachineError, match="couples the stationary and the moving"):
+    with pytest.raises(DiagnosticError, match="couples the stationary and the moving"):
         run(text, random((16, 8)), random((16, 12)))
 
 

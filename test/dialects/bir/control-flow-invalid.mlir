@@ -5,6 +5,7 @@ bir.func @branches {
   %r = bir.tensor_load @L %a[3][1 x 1]
   // expected-error @below {{'bir.unconditional_branch' branches from a bir.basic_block to another only}}
   bir.unconditional_branch @B {target = "one"}
+  // near miss: `one` -> `backEdgeAssertCondition`
   // expected-error @below {{backEdgeAssertCondition: block 'one' has 2 back edges}}
   bir.basic_block @one {
     // expected-error @below {{BasicBlock does not exist! ('nowhere')}}
@@ -14,10 +15,12 @@ bir.func @branches {
     // expected-error @below {{onFalse == I.getParent()->getNextNode(): neither 'one' nor 'one' is the next block}}
     bir.compare_and_branch @B1 IS_EQIMM {lhs = %r, rhs = 0, on_true = "one", on_false = "one"}
   }
+  // near miss: `two` -> `name`
   // expected-error @below {{name 'two' is given twice}}
   bir.basic_block @two {
     // expected-error @below {{'bir.exit' must be the last of its block}}
     bir.exit @B2
+    // near miss: `IS_EQREG` -> `IS_LTIMM`
     // expected-error @below {{IS_EQREG compares with a register, got 0}}
     bir.compare_and_branch @B3 IS_EQREG {lhs = %r, rhs = 0, on_true = "one", on_false = "last"}
   }
@@ -35,10 +38,12 @@ bir.func @comparisons {
   %a = bir.location @a ExternalInput : <8x8xi32, hbm>
   %r = bir.tensor_load @L %a[3][1 x 1]
   bir.basic_block @one {
+    // near miss: `, dtype = i64` -> ``
     // expected-error @below {{a branch compares scalars of at most 32 bits, got int64}}
     bir.compare_and_branch @B0 IS_EQIMM {lhs = %r, rhs = 0, dtype = i64, on_true = "one", on_false = "two"}
   }
   bir.basic_block @two {
+    // near miss: `IS_LTIMM` -> `IS_LTREG`
     // expected-error @below {{IS_LTIMM compares with an immediate, got d0}}
     bir.compare_and_branch @B1 IS_LTIMM {lhs = %r, rhs = %r, on_true = "two", on_false = "three"}
   }
@@ -47,6 +52,7 @@ bir.func @comparisons {
     bir.compare_and_branch @B2 IS_LTREG {lhs = 4, rhs = %r, on_true = "three", on_false = "four"}
   }
   bir.basic_block @four {
+    // near miss: `2` -> `1`
     // expected-error @below {{'lhs' must be a register or an immediate, got the expression d0 * 2}}
     bir.compare_and_branch @B3 IS_LTREG {lhs = %r * 2, rhs = %r, on_true = "four", on_false = "five"}
   }

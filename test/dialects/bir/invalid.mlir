@@ -20,6 +20,7 @@ bir.func @instructions {
 // -----
 
 bir.func @kinds {
+  // near miss: `sbuf` -> `hbm`
   // expected-error @below {{location of kind ExternalInput must be in hbm, got sbuf}}
   %a = bir.location @a ExternalInput : <128x8xf32, sbuf>
   // expected-error @below {{only an input is mutable, got kind ExternalOutput}}
@@ -32,12 +33,16 @@ builtin.module attributes {neuron.target = #neuron.target<trn1>} {
   bir.func @arch {
     %a = bir.location @a mutable ExternalInput : <128x8xf32, hbm>
     %t = bir.location @t : <128x8xf32, sbuf>
+    // near miss: ` {dge = hwdge}` -> ``
     // expected-error @below {{Found Instruction with unsupported DGE type DGEType::HWDGE on Sunda Arch}}
     bir.load @I0 %t <- %a {dge = hwdge}
+    // near miss: ` {engine = PE}` -> ``
     // expected-error @below {{InstDMA cannot be on PE engine}}
     bir.load @I1 %t <- %a {engine = PE}
+    // near miss: ` {rmw_op = add}` -> ``
     // expected-error @below {{Save has no op field; an accumulating store is a bir.dma_copy}}
     bir.save @I2 %a <- %t {rmw_op = add}
+    // near miss: ` {engine = PE}` -> ``
     // expected-error @below {{InstDMA cannot be on PE engine}}
     bir.dma_trigger @I3 [@b] {engine = PE}
   }
@@ -47,6 +52,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn1>} {
 
 bir.func @engines {
   %t = bir.location @t : <128x8xf32, sbuf>
+  // near miss: ` {engine = PE}` -> ``
   // expected-error @below {{runs on engine PE, expected one of DVE, Pool or Unassigned}}
   bir.tensor_tensor @I0 add %t <- %t, %t {engine = PE}
 }
@@ -70,6 +76,7 @@ bir.func @transposes {
 
 // expected-error @below {{a location has contents where its kind is Const}}
 %a = bir.location @a Const : <8x8xf32, hbm>
+// near miss: `8` -> `4`
 // expected-error @below {{an identity is a square matrix}}
 %b = bir.location @b Const identity : <8x4xf32, hbm>
 
@@ -79,6 +86,7 @@ bir.func @read_only {
   %a = bir.location @a ExternalInput : <128x8xf32, hbm>
   %b = bir.location @b mutable ExternalInput : <128x8xf32, hbm>
   %t = bir.location @t : <128x8xf32, sbuf>
+  // near miss: `%a` -> `%b`
   // expected-error @below {{Cannot update immutable parameter `a`, it is an input that is not marked mutable}}
   bir.save @I0 %a <- %t
   bir.save @I1 %b <- %t

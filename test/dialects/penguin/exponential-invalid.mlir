@@ -6,32 +6,45 @@
 %t = penguin.alloc : <128x256xf32, sbuf>
 %v = penguin.alloc : <128x1xf32, sbuf>
 %h = penguin.alloc : <128x1xbf16, sbuf>
+// near miss: ` {max_value_imm = 1.0}` -> ``
 // expected-error @below {{takes at most one of max_value and max_value_imm}}
 penguin.exponential %a <- %a, max_value = %v {max_value_imm = 1.0}
+// near miss: `%h` -> `%v`
 // expected-error @below {{Unsupported dtype 'bfloat16' of 'max_value' in 'penguin.exponential', expected one of the following dtypes: float32}}
 penguin.exponential %a <- %a, max_value = %h
+// near miss: `%a` -> `%t`
 // expected-error @below {{tile shape mismatch}}
 penguin.exponential %a <- %t
+// near miss: `%t` -> `%v`
 // expected-error @below {{'reduce_res' must hold one element for each of 128 partitions}}
 penguin.exponential_reduce %a <- %a, reduce_res = %t
+// near miss: ` where l0 - l1 >= 0` -> ``
 // expected-error @below {{mask 'l0 - l1 >= 0' does not bound one dimension by itself}}
 penguin.exponential_reduce %a <- %a, reduce_res = %v where l0 - l1 >= 0
 // expected-error @below {{op1 needs op0}}
 penguin.activate2 Exp %a <- %a {op1 = add, imm1 = 1.0}
+// near miss: ` {op0 = add}` -> ``
 // expected-error @below {{op0 takes exactly one of scalar0 and imm0, and they need it}}
 penguin.activate2 Exp %a <- %a {op0 = add}
+// near miss: ` {imm0 = 1.0}` -> ``
 // expected-error @below {{op0 takes exactly one of scalar0 and imm0, and they need it}}
 penguin.activate2 Exp %a <- %a {imm0 = 1.0}
+// near miss: ` {reverse0}` -> ``
 // expected-error @below {{reverse0 needs op0}}
 penguin.activate2 Exp %a <- %a {reverse0}
+// near miss: `bitwise_or` -> `add`
 // expected-error @below {{bitwise_or is not supported in 'penguin.activate2', expected an arithmetic operation}}
 penguin.activate2 Exp %a <- %a {op0 = bitwise_or, imm0 = 1}
+// near miss: `%v` -> `%h`
 // expected-error @below {{scalar0 and scalar1 must have the same dtype, got float32 and bfloat16}}
 penguin.activate2 Exp %a <- %a, scalar0 = %v, scalar1 = %h {op0 = add, op1 = add}
+// near miss: ` {alpha = 0.5}` -> ``
 // expected-error @below {{alpha is used only by Prelu, got Exp}}
 penguin.activate2 Exp %a <- %a {alpha = 0.5}
+// near miss: `%a` -> `%t`
 // expected-error @below {{tile shape mismatch}}
 penguin.activate2 Exp %a <- %t
+// near miss: ` {engine = DVE}` -> ``
 // expected-error @below {{runs on engine DVE, expected one of Activation or Unassigned}}
 penguin.activate2 Exp %a <- %a {engine = DVE}
 
@@ -39,10 +52,13 @@ penguin.activate2 Exp %a <- %a {engine = DVE}
 
 builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   %a = penguin.alloc : <128x512xf32, sbuf>
+  // near miss: `#neuron.target<trn2>` -> `#neuron.target<trn3>`
   // expected-error @below {{'penguin.exponential' is available on trn3 or later, got trn2}}
   penguin.exponential %a <- %a
+  // near miss: `#neuron.target<trn2>` -> `#neuron.target<trn3>`
   // expected-error @below {{'penguin.activate2' is available on trn3 or later, got trn2}}
   penguin.activate2 Exp %a <- %a
+  // near miss: `#neuron.target<trn2>` -> `#neuron.target<trn3>`
   // expected-error @below {{curArchLevel >= min.value(): Exponential needs level 40, trn2 is 30}}
   bir.exponential @I0 %a <- %a
 }

@@ -10,6 +10,7 @@
 penguin.dma_copy %b[0][40 x 64, 1 x 40] <- %a[0][40 x 64, 1 x 40], src_index = %i, dst_index = %i
 // expected-error @below {{``dst_rmw_op`` is not supported indirect memory access on source (``src``) operand `a`; gather into a tile, then add it}}
 penguin.dma_copy %t <- %a[0][40 x 64, 1 x 40], src_index = %i {rmw_op = add}
+// near miss: `, src_index = %i` -> ``
 // expected-error @below {{a copy with 'src_index' alone is written as penguin.neuron_indirect_load}}
 penguin.dma_copy %t <- %a[0][40 x 64, 1 x 40], src_index = %i
 // expected-error @below {{a copy with 'dst_index' alone is written as penguin.neuron_indirect_save}}
@@ -27,6 +28,7 @@ penguin.dma_copy %b[0][40 x 64, 1 x 40] <- %t, dst_index = %i {rmw_op = add}
 %u = penguin.alloc : <2x1xf32, sbuf>
 // expected-error @below {{Invalid number of AccessPattern dimensions; must be in [2, 5], got 6 for 'src'}}
 penguin.dma_copy %t[0, 0][1 x 2, 1 x 32] <- %a[0][1000 x 2, 200 x 2, 50 x 2, 20 x 2, 8 x 2, 3 x 2]
+// near miss: `900000000` -> `32`
 // expected-error @below {{access pattern of 'src' steps by 3600000000 bytes, which does not fit 32 bits}}
 penguin.dma_copy %u <- %c[0][900000000 x 2, 1 x 1]
 
@@ -35,6 +37,7 @@ penguin.dma_copy %u <- %c[0][900000000 x 2, 1 x 1]
 // One tensor's size.
 
 builtin.module attributes {neuron.target = #neuron.target<trn2>} {
+  // near miss: `#neuron.target<trn2>` -> `#neuron.target<trn3>`
   // expected-error @below {{SB tensor overflow: a tensor of shape (128, 53247) and type float32 needs 212988 bytes in a partition, trn2 has 212984; use smaller tiles}}
   %a = penguin.alloc : <128x53247xf32, sbuf>
   // expected-error @below {{PSUM tensor overflow: a tensor of shape (1, 4097) and type float32 needs 16388 bytes in a partition, trn2 has 16384; use smaller tiles}}
@@ -46,6 +49,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
 // -----
 
 builtin.module attributes {neuron.target = #neuron.target<trn1>} {
+  // near miss: `#neuron.target<trn1>` -> `#neuron.target<trn2>`
   // expected-error @below {{needs 180228 bytes in a partition, trn1 has 180224; use smaller tiles}}
   %a = penguin.alloc : <128x45057xf32, sbuf>
 }
@@ -58,10 +62,13 @@ builtin.module attributes {neuron.target = #neuron.target<trn1>} {
 %h = penguin.alloc : <64x64xu32, sbuf>
 %w = penguin.alloc : <64x64xu16, sbuf>
 %b = penguin.alloc : <32x32xbf16, sbuf>
+// near miss: `y %t` -> `y %h`
 // expected-error @below {{'penguin.tensor_copy' reads 'src' [0, 0][1 x 64, 1 x 63] of `t` while it writes [0, 1][1 x 64, 1 x 63]: in-place accesses are the same pattern or disjoint; write to another tile}}
 penguin.tensor_copy %t[0, 1][1 x 64, 1 x 63] <- %t[0, 0][1 x 64, 1 x 63]
+// near miss: `d %t` -> `d %h`
 // expected-error @below {{reads 'rhs' [0, 0][1 x 64, 2 x 32] of `t` while it writes [0, 0][1 x 64, 1 x 32]}}
 penguin.tensor_tensor add %t[0, 0][1 x 64, 1 x 32] <- %t[0, 32][1 x 64, 1 x 32], %t[0, 0][1 x 64, 2 x 32]
+// near miss: `%t[` -> `%h[`
 // expected-error @below {{of `t` while it writes [0, 0][1 x 64, 1 x 64] as bf16}}
 penguin.tensor_copy %t[0, 0][1 x 64, 1 x 64] as bf16 <- %t
 // expected-error @below {{'penguin.transpose' cannot write `b` in place: 'src' and 'dst' are the same access; write to another tile}}
@@ -72,6 +79,7 @@ penguin.pool_gather %h <- %h, %h
 penguin.indirect_copy %w <- %t[0, 0][1 x 64, 1 x 64] as u16, %w[0, 0][1 x 64, 1 x 4] {num_valid_indices = 64}
 // expected-error @below {{'penguin.dma_transpose_copy' cannot write `t` in place; write to another tile}}
 penguin.dma_transpose_copy %t <- %t {axes = [1, 0]}
+// near miss: `y %t` -> `y %h`
 // expected-error @below {{source and destination overlap partly in t}}
 penguin.dma_copy %t[0, 1][1 x 64, 1 x 63] <- %t[0, 0][1 x 64, 1 x 63]
 
@@ -86,12 +94,16 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   %w = penguin.alloc : <64x2xu16, sbuf>
   // expected-error @below {{'src' has 5 dimensions, exceed max supported number of dimension: a gather takes 2 to 4}}
   penguin.pool_gather %o <- %t[0, 0][1 x 64, 32 x 2, 16 x 2, 8 x 2, 1 x 8], %i
+  // near miss: ` where l0 - l1 >= 0` -> ``
   // expected-error @below {{mask 'l0 - l1 >= 0' does not bound one dimension by itself}}
   penguin.pool_gather %o <- %t, %i where l0 - l1 >= 0
+  // near miss: ` where l0 - 5 >= 0` -> ``
   // expected-error @below {{mask leaves out the first partitions of 'dst'}}
   penguin.pool_gather %o <- %t, %i where l0 - 5 >= 0
+  // near miss: ` where 5 - l1 >= 0` -> ``
   // expected-error @below {{'penguin.stream_shuffle' takes no mask; give it smaller accesses}}
   penguin.stream_shuffle %o <- %t[0, 0][1 x 64, 1 x 32] where 5 - l1 >= 0 {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
+  // near miss: ` where 5 - l0 >= 0` -> ``
   // expected-error @below {{'penguin.indirect_copy' takes no mask; give it smaller accesses}}
   penguin.indirect_copy %o <- %t, %w where 5 - l0 >= 0 {num_valid_indices = 32}
 }

@@ -11,34 +11,46 @@
 %p = penguin.alloc : <128x6xu32, sbuf>
 %u = penguin.alloc : <64x24xu32, sbuf>
 %two = penguin.alloc : <1x2xu32, sbuf>
+// near miss: `%a` -> `%n`
 // expected-error @below {{'dst' of 'penguin.rng' must be an integer tile, got float32}}
 penguin.rng %a, %s <- %s
+// near miss: `%p` -> `%s`
 // expected-error @below {{'state' has 6 elements per partition, but must have exactly 24 (engine = Pool has 6)}}
 penguin.rng %n, %s <- %p
+// near miss: ` {engine = Pool}` -> ``
 // expected-error @below {{'state' has 24 elements per partition, but must have exactly 6 (engine DVE has 24)}}
 penguin.rng %n, %s <- %s {engine = Pool}
+// near miss: `%i` -> `%s`
 // expected-error @below {{Unsupported dtype 'int32' of 'next_state'}}
 penguin.rng %n, %i <- %s
+// near miss: `%u` -> `%s`
 // expected-error @below {{number of partitions mismatch in parameters (dst: 128, state: 64)}}
 penguin.rng %n, %s <- %u
+// near miss: ` where 3 - l1 >= 0` -> ``
 // expected-error @below {{uses lane l1, but the instruction has 1 lanes}}
 penguin.rng %n, %s <- %s where 3 - l1 >= 0
+// near miss: `%h` -> `%a`
 // expected-error @below {{Unsupported dtype 'bfloat16' of 'dst' in 'penguin.rand2', expected one of the following dtypes: float32}}
 penguin.rand2 %h, %s <- %s
+// near miss: ` {low_imm = 1.0}` -> ``
 // expected-error @below {{takes at most one of low and low_imm}}
 penguin.rand2 %a, %s <- %s, low = %v {low_imm = 1.0}
+// near miss: `= %a` -> `= %v`
 // expected-error @below {{'high' must hold one element for each of 128 partitions}}
 penguin.rand2 %a, %s <- %s, high = %a
 // expected-error @below {{'src' must hold one seed, got two: u32[1, 2] in sbuf}}
 penguin.set_rng_seed %s <- %two
 // expected-error @below {{'dst' has 6 elements per partition, but must have exactly 24}}
 penguin.rand_set_state %p <- %p
+// near miss: `%p` -> `%s`
 // expected-error @below {{'src' has 6 elements per partition, but must have exactly 24}}
 penguin.rand_get_state %s <- %p
+// near miss: `%h` -> `%a`
 // expected-error @below {{Unsupported dtype 'bfloat16' of 'dst' in 'penguin.dropout_mask', expected one of the following dtypes: float32}}
 penguin.dropout_mask %h, %s <- %a, %s {probability_imm = 0.5}
 // expected-error @below {{takes exactly one of probability and probability_imm}}
 penguin.dropout_mask %a, %s <- %a, %s
+// near miss: `8]` -> `512]`
 // expected-error @below {{tile shape mismatch}}
 penguin.dropout_mask %a, %s <- %a[0, 0][1 x 128, 1 x 8], %s {probability_imm = 0.5}
 
@@ -47,10 +59,13 @@ penguin.dropout_mask %a, %s <- %a[0, 0][1 x 128, 1 x 8], %s {probability_imm = 0
 builtin.module attributes {neuron.target = #neuron.target<trn1>} {
   %a = penguin.alloc : <128x512xf32, sbuf>
   %s = penguin.alloc : <128x24xu32, sbuf>
+  // near miss: `#neuron.target<trn1>` -> `#neuron.target<trn3>`
   // expected-error @below {{'penguin.rand2' is available on trn3 or later, got trn1}}
   penguin.rand2 %a, %s <- %s
+  // near miss: `#neuron.target<trn1>` -> `#neuron.target<trn2>`
   // expected-error @below {{'penguin.rand_set_state' is available on trn2 or later, got trn1}}
   penguin.rand_set_state %s <- %s
+  // near miss: `#neuron.target<trn1>` -> `#neuron.target<trn2>`
   // expected-error @below {{'penguin.rand_get_state' is available on trn2 or later, got trn1}}
   penguin.rand_get_state %s <- %s
 }

@@ -3,7 +3,7 @@
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import ARCHS
-from xdsl_neuron.dialects.instruction import target_of
+from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.neuron import ImmediateAttr
 from xdsl_neuron.dtypes import DType
@@ -117,7 +117,7 @@ def check_sbuf(instruction: ComputeInstruction) -> None:
             instruction.wrong_space(operand, "sbuf")
 
 
-def check_level(instruction: ComputeInstruction, level: int) -> None:
+def check_level(instruction: Instruction, level: int) -> None:
     """The target has the instruction: it is of this level or later."""
     arch = target_of(instruction)
     if arch is not None and arch.level < level:

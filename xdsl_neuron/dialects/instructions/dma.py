@@ -219,7 +219,12 @@ class Save(DmaInstruction):
     )
     def store_reduce_op(self) -> None:
         """Only add accumulates in memory."""
-        check_add_only(self.rmw_op)
+        op = self.rmw_op
+        if op is not None and op.data not in (AluOp.ADD, AluOp.BYPASS):
+            raise VerifyException(
+                "atomic_rmw `op` param only supports 'add' operation currently. An "
+                f"unsupported op={op.data}; use add, or no rmw_op to overwrite"
+            )
 
 
 def check_add_only(op: AluOpAttr | None) -> None:

@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions.checks import check_level
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dialects.neuron.system import DebugBufferAttr
 from xdsl_neuron.system import DebugBuffer
@@ -55,6 +56,11 @@ class CoreBarrier(Instruction):
     cores = prop_def(DenseArrayBase.constr(i64))
     id = prop_def(IntegerAttr, default_value=IntegerAttr(0, i64))
     runtime_semaphore = opt_prop_def(UnitAttr)
+
+    @gate("... is available on ...", "bir.md 7.3 CoreBarrier")
+    def barrier_arch(self) -> None:
+        """From gen3, whose cores share memory."""
+        check_level(self, 30)
 
     @gate("CoreBarrier: cores list", "bir.md 6.12", "inferred")
     def core_list(self) -> None:
