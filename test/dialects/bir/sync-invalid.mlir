@@ -5,18 +5,25 @@ bir.func @waits {
   bir.event @e
   %a = bir.location @a ExternalInput : <8x8xi32, hbm>
   %r = bir.tensor_load @L %a[3][1 x 1]
+  // near miss: ` {on_wait = [SEM_GE_IMM @s 1, SEM_GE_IMM @s 2]}` -> ``
   // expected-error @below {{Too many sync wait commands: 2, at most 1}}
   bir.no_op @I0 {on_wait = [SEM_GE_IMM @s 1, SEM_GE_IMM @s 2]}
+  // near miss: ` {on_update = [SEM_INC @s, SEM_INC @s]}` -> ``
   // expected-error @below {{Too many sync update commands: 2, at most 1}}
   bir.drain @I1 {on_update = [SEM_INC @s, SEM_INC @s]}
+  // near miss: ` {on_update = [SEM_INC @s 2]}` -> ``
   // expected-error @below {{Semaphore inc value must be 1, got 2}}
   bir.no_op @I2 {on_update = [SEM_INC @s 2]}
+  // near miss: ` {on_wait = [SEM_GE_IMM @s %r]}` -> ``
   // expected-error @below {{SEM_GE_IMM of 's' compares with an immediate, got d0}}
   bir.no_op @I3 {on_wait = [SEM_GE_IMM @s %r]}
+  // near miss: ` {on_wait = [SEM_GE_REG @s 4]}` -> ``
   // expected-error @below {{SEM_GE_REG of 's' compares with a register, got 4}}
   bir.no_op @I4 {on_wait = [SEM_GE_REG @s 4]}
+  // near miss: ` {on_wait = [SEM_GE_IMM @e 4]}` -> ``
   // expected-error @below {{semaphore 'e' is not declared in the function}}
   bir.no_op @I5 {on_wait = [SEM_GE_IMM @e 4]}
+  // near miss: ` {on_update = [EVENT_SET @s]}` -> ``
   // expected-error @below {{event 's' is not declared in the function}}
   bir.no_op @I6 {on_update = [EVENT_SET @s]}
   // expected-error @below {{EventSemaphore must have sync info}}
@@ -27,6 +34,7 @@ bir.func @waits {
   bir.event_semaphore @I9 {on_update = [SEM_INC @s, SEM_INC @s]}
   // expected-error @below {{only two wait modes supported now: SEM_GE_IMM and SEM_GE_REG, got EVENT_SET_THEN_CLEAR of 'e'}}
   bir.event_semaphore @I10 {on_wait = [SEM_GE_IMM @s 1, EVENT_SET_THEN_CLEAR @e]}
+  // near miss: ` where %r >= 0` -> ``
   // expected-error @below {{a sequencer instruction has no mask}}
   bir.no_op @I11 where %r >= 0
   // expected-error @below {{'bir.semaphore' stands at the top of a bir.func, before its instructions}}
@@ -37,12 +45,16 @@ bir.func @waits {
 
 bir.func @declarations {
   bir.semaphore @s {id = 0}
+  // near miss: `s ` -> `name `
   // expected-error @below {{name 's' is given twice}}
   bir.semaphore @s {id = 1}
+  // near miss: ` {id = 256}` -> ``
   // expected-error @below {{Integer too large for field: id 256 of 8 bits}}
   bir.event @e {id = 256}
+  // near miss: ` {engine = PE}` -> ``
   // expected-error @below {{InstDMA cannot be on PE engine}}
   bir.queue @q {engine = PE}
+  // near miss: ` {instances = ["x", "x"]}` -> ``
   // expected-error @below {{queue 'r' has an instance twice: x, x}}
   bir.queue @r {instances = ["x", "x"]}
 }
@@ -54,16 +66,20 @@ bir.func @groups {
   bir.group_reset_semaphores @I0 {sema_group = [1]}
   // expected-error @below {{GroupResetSemaphores: the group is empty}}
   bir.group_reset_semaphores @I1 {engine = SP, sema_group = []}
+  // near miss: `1,` -> `0,`
   // expected-error @below {{GroupResetSemaphores: duplicate ids in [1, 1]}}
   bir.group_reset_semaphores @I2 {engine = SP, sema_group = [1, 1]}
   // expected-error @below {{GroupResetSemaphores: an id of [255, 256] has more than 8 bits}}
   bir.group_reset_semaphores @I3 {engine = SP, sema_group = [255, 256]}
+  // near miss: `1` -> `2`
   // expected-error @below {{GroupResetSemaphores: [1, 3] is no id range, which SemaphoreZero clears}}
   bir.group_reset_semaphores @I4 {engine = SP, sema_group = [1, 3]}
+  // near miss: ` {engine = SP}` -> ``
   // expected-error @below {{AllEngineBarrier is on engine ALL, got SP}}
   bir.all_engine_barrier @I5 {engine = SP}
   // expected-error @below {{CoreBarrier needs distinct cores, got []}}
   bir.core_barrier @I6 {cores = []}
+  // near miss: `1,` -> `255,`
   // expected-error @below {{CoreBarrier needs distinct cores, got [1, 1]}}
   bir.core_barrier @I7 {cores = [1, 1]}
 }
@@ -94,6 +110,7 @@ bir.func @queues {
 
 builtin.module attributes {neuron.target = #neuron.target<trn1>} {
   bir.func @arch {
+    // near miss: `#neuron.target<trn1>` -> `#neuron.target<trn2>`
     // expected-error @below {{curArchLevel >= min.value(): CoreBarrier needs level 30, trn1 is 20}}
     bir.core_barrier @I0 {cores = [0, 1]}
   }

@@ -21,6 +21,7 @@ penguin.exponential_reduce %a <- %a, reduce_res = %t
 // near miss: ` where l0 - l1 >= 0` -> ``
 // expected-error @below {{mask 'l0 - l1 >= 0' does not bound one dimension by itself}}
 penguin.exponential_reduce %a <- %a, reduce_res = %v where l0 - l1 >= 0
+// near miss: `op1 = add, imm1 = 1.0` -> `op0 = add, imm0 = 1.0`
 // expected-error @below {{op1 needs op0}}
 penguin.activate2 Exp %a <- %a {op1 = add, imm1 = 1.0}
 // near miss: ` {op0 = add}` -> ``

@@ -6,13 +6,16 @@
 %b = penguin.alloc : <300x40xf32, hbm>
 %t = penguin.alloc : <64x40xf32, sbuf>
 %i = penguin.alloc : <64x1xi32, sbuf>
+// near miss: `, src_index = %i, dst_index = %i` -> ``
 // expected-error @below {{``src`` and ``dst`` operands cannot both be indirect memory accesses, got `i` for `a` and `i` for `b`; gather into a tile, then scatter it}}
 penguin.dma_copy %b[0][40 x 64, 1 x 40] <- %a[0][40 x 64, 1 x 40], src_index = %i, dst_index = %i
+// near miss: `, src_index = %i` -> ``
 // expected-error @below {{``dst_rmw_op`` is not supported indirect memory access on source (``src``) operand `a`; gather into a tile, then add it}}
 penguin.dma_copy %t <- %a[0][40 x 64, 1 x 40], src_index = %i {rmw_op = add}
 // near miss: `, src_index = %i` -> ``
 // expected-error @below {{a copy with 'src_index' alone is written as penguin.neuron_indirect_load}}
 penguin.dma_copy %t <- %a[0][40 x 64, 1 x 40], src_index = %i
+// near miss: `, dst_index = %i` -> ``
 // expected-error @below {{a copy with 'dst_index' alone is written as penguin.neuron_indirect_save}}
 penguin.dma_copy %b[0][40 x 64, 1 x 40] <- %t, dst_index = %i {rmw_op = bypass}
 // expected-error @below {{a copy with 'dst_index' alone is written as penguin.neuron_indirect_rmw}}
@@ -26,6 +29,7 @@ penguin.dma_copy %b[0][40 x 64, 1 x 40] <- %t, dst_index = %i {rmw_op = add}
 %c = penguin.alloc : <1000000000xf32, hbm>
 %t = penguin.alloc : <2x128xu8, sbuf>
 %u = penguin.alloc : <2x1xf32, sbuf>
+// near miss: `20 x 2, 8 x 2, 3 x 2` -> `20 x 4, 3 x 2`
 // expected-error @below {{Invalid number of AccessPattern dimensions; must be in [2, 5], got 6 for 'src'}}
 penguin.dma_copy %t[0, 0][1 x 2, 1 x 32] <- %a[0][1000 x 2, 200 x 2, 50 x 2, 20 x 2, 8 x 2, 3 x 2]
 // near miss: `900000000` -> `32`
@@ -40,6 +44,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   // near miss: `#neuron.target<trn2>` -> `#neuron.target<trn3>`
   // expected-error @below {{SB tensor overflow: a tensor of shape (128, 53247) and type float32 needs 212988 bytes in a partition, trn2 has 212984; use smaller tiles}}
   %a = penguin.alloc : <128x53247xf32, sbuf>
+  // near miss: `1x4097` -> `1x4096`
   // expected-error @below {{PSUM tensor overflow: a tensor of shape (1, 4097) and type float32 needs 16388 bytes in a partition, trn2 has 16384; use smaller tiles}}
   %b = penguin.alloc : <1x4097xf32, psum>
   // expected-error @below {{SB tensor overflow: a tensor of shape (128, 300000) and type uint8}}
@@ -92,6 +97,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   %o = penguin.alloc : <64x32xf32, sbuf>
   %i = penguin.alloc : <64x32xu32, sbuf>
   %w = penguin.alloc : <64x2xu16, sbuf>
+  // near miss: `16 x 2, 8 x 2` -> `8 x 4`
   // expected-error @below {{'src' has 5 dimensions, exceed max supported number of dimension: a gather takes 2 to 4}}
   penguin.pool_gather %o <- %t[0, 0][1 x 64, 32 x 2, 16 x 2, 8 x 2, 1 x 8], %i
   // near miss: ` where l0 - l1 >= 0` -> ``

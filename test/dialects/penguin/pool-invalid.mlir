@@ -20,9 +20,12 @@ penguin.partition_reduce add %r <- %a {engine = DVE}
 // near miss: ` where 3 - l0 >= 0` -> ``
 // expected-error @below {{'penguin.partition_reduce' takes no mask; give it smaller accesses}}
 penguin.partition_reduce add %r <- %a where 3 - l0 >= 0
+// near miss: `min %a <- %a` -> `max %a[0, 0][1 x 128, 1 x 1] <- %a`
 // expected-error @below {{Unrecognized PoolFunctionType min, expected max or average}}
 penguin.pool min %a <- %a
+// near miss: `max %s <- %s` -> `max %a[0, 0][1 x 128, 1 x 1] <- %a`
 // expected-error @below {{Input AP dimension should be larger than num_dims, which is 2}}
 penguin.pool max %s <- %s
+// near miss: `%a <- %a` -> `%a[0, 0][1 x 128, 1 x 1] <- %a`
 // expected-error @below {{tile shape mismatch, expected '[128, 1]' for 'dst', got [128, 16, 16]}}
 penguin.pool max %a <- %a

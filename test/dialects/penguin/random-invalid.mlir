@@ -38,8 +38,10 @@ penguin.rand2 %a, %s <- %s, low = %v {low_imm = 1.0}
 // near miss: `= %a` -> `= %v`
 // expected-error @below {{'high' must hold one element for each of 128 partitions}}
 penguin.rand2 %a, %s <- %s, high = %a
+// near miss: `%two` -> `%two[0, 0][1 x 1, 1 x 1]`
 // expected-error @below {{'src' must hold one seed, got two: u32[1, 2] in sbuf}}
 penguin.set_rng_seed %s <- %two
+// near miss: `%p <- %p` -> `%p <- %p {engine = Pool}`
 // expected-error @below {{'dst' has 6 elements per partition, but must have exactly 24}}
 penguin.rand_set_state %p <- %p
 // near miss: `%p` -> `%s`
@@ -48,6 +50,7 @@ penguin.rand_get_state %s <- %p
 // near miss: `%h` -> `%a`
 // expected-error @below {{Unsupported dtype 'bfloat16' of 'dst' in 'penguin.dropout_mask', expected one of the following dtypes: float32}}
 penguin.dropout_mask %h, %s <- %a, %s {probability_imm = 0.5}
+// near miss: `%a, %s <- %a, %s` -> `%a, %s <- %a, %s {probability_imm = 0.5}`
 // expected-error @below {{takes exactly one of probability and probability_imm}}
 penguin.dropout_mask %a, %s <- %a, %s
 // near miss: `8]` -> `512]`

@@ -11,6 +11,7 @@
 // near miss: `bitwise_or` -> `add`
 // expected-error @below {{bitwise_or is not supported in 'penguin.tensor_tensor_scan', expected an arithmetic operation}}
 penguin.tensor_tensor_scan bitwise_or add %a <- %a, %a {initial_imm = 0.0}
+// near miss: `%a <- %a, %a` -> `%a <- %a, %a {initial_imm = 0.0}`
 // expected-error @below {{takes exactly one of initial and initial_imm}}
 penguin.tensor_tensor_scan mult add %a <- %a, %a
 // near miss: ` {initial_imm = 0.0}` -> ``
@@ -41,8 +42,10 @@ penguin.tensor_tensor_scan mult add %a <- %a, %a {initial_imm = 0.0, engine = Ac
 // near miss: `divide` -> `add`
 // expected-error @below {{divide is not supported in 'penguin.tensor_scalar_cache_cumulative', expected one of add, subtract, mult, max, min}}
 penguin.tensor_scalar_cache_cumulative add divide %a <- %a {imm0 = 1.0}
+// near miss: `%a <- %a` -> `%a <- %a {imm0 = 1.0}`
 // expected-error @below {{takes exactly one of scalar0 and imm0}}
 penguin.tensor_scalar_cache_cumulative add add %a <- %a
+// near miss: `initial_imm = 0.0` -> `command = LoadAccumulate`
 // expected-error @below {{takes at most one of initial and initial_imm}}
 penguin.tensor_scalar_cache_cumulative add add %a <- %a, initial = %v {imm0 = 1.0, initial_imm = 0.0}
 // near miss: `%h` -> `%v`

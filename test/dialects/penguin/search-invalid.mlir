@@ -34,6 +34,7 @@ penguin.sunda_max_index8 %m <- %a, %a
 // near miss: `%n` -> `%m`
 // expected-error @below {{Unsupported dtype 'int32' of 'dst' in 'penguin.sunda_max_index8', expected one of the following dtypes: uint16, uint32}}
 penguin.sunda_max_index8 %n <- %a, %v
+// near miss: `imm = 1}` -> `imm = 1.0}`
 // expected-error @below {{The replace value for MatchReplace8 must be a float, got 1}}
 penguin.sunda_match_replace8 %a <- %a, %v {imm = 1}
 // near miss: `%t` -> `%a`
