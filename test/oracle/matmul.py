@@ -94,14 +94,14 @@ def _array_transpose(d: Draw) -> None:
     depth, height = d.partitions(), d.number(1, 40)
     dtype = d.pick(("f32", "bf16", "f16", "f8e4m3"))
     identity = np.eye(depth, dtype=np.float32).astype(STORAGE[dtype])
-    left = d.tile((depth, depth), dtype, contents=identity)
-    right = d.tile((depth, height), dtype)
+    left = d.tile((depth, height), dtype)
+    right = d.tile((depth, depth), dtype, contents=identity)
     out = d.tile((height, depth), dtype, space="psum", written=True)
     d.run(
         f"penguin.matmul {out} <- {left}, {right} "
         "{accumulate = overwrite, is_transpose}"
     )
-    d.expect(out, Result(right.raw.T, "bits"))
+    d.expect(out, Result(left.raw.T, "bits"))
 
 
 @oracle("penguin.transpose", "bir.stream_transpose")
@@ -125,3 +125,32 @@ def transpose(d: Draw) -> None:
         d.expect(out, Result(a.raw.T, "values" if plain else "bits"), mask.T)
     else:
         d.expect(out, Result(narrow(wide(a.raw, dtype), to).T, "numbers"), mask.T)
+
+
+@oracle("penguin.matmul_sparse", "bir.matmult_sparse")
+def matmul_sparse(d: Draw) -> None:
+    """Weights of groups of 4 rows, each at one of 4 * ratio dense rows by its tag."""
+    d.arch(30)
+    ratio = d.pick((1, 2, 4))
+    depth, height, columns = 4 * d.number(1, 8), 4 * d.number(1, 6), 2 * d.number(1, 12)
+    types = ("bf16", "f16")
+    tags = d.random.integers(0, 4 * ratio, (depth, height))
+    words = (tags.reshape(depth, -1, 4) << np.array([0, 4, 8, 12])).sum(axis=2)
+    left = d.tile((depth, height), d.pick(types), plain=True, start=0)
+    right = d.tile((depth, ratio, columns), d.pick(types), plain=True, start=0)
+    tag = d.tile(words.shape, "u16", contents=words.astype(np.uint16), start=0)
+    out = d.tile(
+        (height, columns), "f32", space="psum", written=True, plain=True, start=0
+    )
+    d.run(
+        f"penguin.matmul_sparse {out} <- {left}, {right}, {tag} "
+        f"{{compress_ratio = {ratio}, accumulate = overwrite}}"
+    )
+    weights = operand_values(left)
+    dense = np.zeros((depth * ratio, height))
+    for row in range(depth):
+        for column in range(height):
+            place = row // 4 * 4 * ratio + tags[row, column]
+            dense[place, column] += weights[row, column]
+    moving = operand_values(right).reshape(depth * ratio, columns)
+    d.expect(out, product(dense, moving))

@@ -72,15 +72,7 @@ penguin.dropout_mask %f, %s <- %f, %six {probability_imm = 0.5}
 builtin.module attributes {neuron.target = #neuron.target<trn2>} {
 %w = penguin.alloc : <128x128xbf16, sbuf>
 %x = penguin.alloc : <128x256xbf16, sbuf>
-%half = penguin.alloc : <128x64xbf16, sbuf>
-%p = penguin.alloc : <128x128xbf16, psum>
 %q = penguin.alloc : <128x256xf32, psum>
-// near miss: `1 x 256` -> `1 x 128`
-// expected-error @below {{size of dimension 1 in 'moving' of 'penguin.matmul' exceed architecture limitation of 128: a transpose has 256 columns; transpose it in blocks}}
-penguin.matmul %p <- %w, %x[0, 0][1 x 128, 1 x 256] {is_transpose, accumulate = overwrite}
-// near miss: `[0, 0][1 x 128, 1 x 64] <- %half` -> ` <- %w`
-// expected-error @below {{the stationary operand of a transpose is a square identity, got half: bf16[128, 64] in sbuf}}
-penguin.matmul %p[0, 0][1 x 128, 1 x 64] <- %half, %w {is_transpose, accumulate = overwrite}
 // near miss: `l1 - l2` -> `l1 - 2`
 // expected-error @below {{couples the stationary and the moving operand; mask one operand, or copy the result under the mask}}
 penguin.matmul %q <- %w, %x where l1 - l2 >= 0
