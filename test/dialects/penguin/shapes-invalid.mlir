@@ -102,3 +102,37 @@ penguin.pool_gather %t <- %few, %i
 // near miss: `1 x 3] as u64` -> `1 x 7]`
 // expected-error @below {{access to y sees u64 (8 bytes), which does not divide 28 bytes}}
 penguin.memset %y[0, 0][1 x 8, 1 x 3] as u64 {value = 0}
+
+// -----
+
+builtin.module attributes {neuron.target = #neuron.target<trn3>} {
+%w = penguin.alloc : <32x130xf8e4m3fn_x4, sbuf>
+%x = penguin.alloc : <32x16xf8e4m3fn_x4, sbuf>
+%s = penguin.alloc : <4x130xu8, sbuf>
+%t = penguin.alloc : <4x16xu8, sbuf>
+%p = penguin.alloc : <128x16xf32, psum>
+// near miss: `1 x 130` -> `1 x 128`
+// expected-error @below {{size of dimension 1 in 'stationary' of 'penguin.matmul_mx' exceed architecture limitation of 128}}
+penguin.matmul_mx %p <- %w[0, 0][1 x 32, 1 x 130], %x, %s[0, 0][1 x 4, 1 x 130], %t
+}
+
+// -----
+
+builtin.module attributes {neuron.target = #neuron.target<trn1>} {
+%a = penguin.alloc : <32x16xi32, sbuf>
+%f = penguin.alloc : <32x16xf32, sbuf>
+%p = penguin.alloc : <16x32xf32, psum>
+// near miss: `%a` -> `%f`
+// expected-error @below {{the tensor engine of gen2 transposes by multiplying with an identity, which it cannot do with int32; use the vector engine}}
+penguin.transpose %p <- %a {engine = PE}
+}
+
+// -----
+
+%w = penguin.alloc : <32x64xbf16, sbuf>
+%d = penguin.alloc : <32x4x128xbf16, sbuf>
+%t = penguin.alloc : <32x16xu16, sbuf>
+%p = penguin.alloc : <64x128xf32, psum>
+// near miss: `, is_transpose` -> ``
+// expected-error @below {{a sparse matmul cannot be combined with is_transpose}}
+penguin.matmul_sparse %p <- %w, %d, %t {compress_ratio = 4, is_transpose}
