@@ -132,7 +132,8 @@ penguin.transpose %p <- %a {engine = PE}
 %w = penguin.alloc : <32x64xbf16, sbuf>
 %d = penguin.alloc : <32x4x128xbf16, sbuf>
 %t = penguin.alloc : <32x16xu16, sbuf>
-%p = penguin.alloc : <64x128xf32, psum>
-// near miss: `, is_transpose` -> ``
+%q = penguin.alloc : <64x128xf32, psum>
+%p = penguin.alloc : <64x128xbf16, psum>
+// near miss: `%p <- %w, %d, %t {compress_ratio = 4, is_transpose}` -> `%q <- %w, %d, %t {compress_ratio = 4}`
 // expected-error @below {{a sparse matmul cannot be combined with is_transpose}}
 penguin.matmul_sparse %p <- %w, %d, %t {compress_ratio = 4, is_transpose}
