@@ -137,3 +137,35 @@ penguin.transpose %p <- %a {engine = PE}
 // near miss: `%p <- %w, %d, %t {compress_ratio = 4, is_transpose}` -> `%q <- %w, %d, %t {compress_ratio = 4}`
 // expected-error @below {{a sparse matmul cannot be combined with is_transpose}}
 penguin.matmul_sparse %p <- %w, %d, %t {compress_ratio = 4, is_transpose}
+
+// -----
+
+%h = penguin.alloc : <64x8xf32, hbm>
+%t = penguin.alloc : <64x8xf32, sbuf>
+// near miss: `engine = PE` -> `engine = SP`
+// expected-error @below {{InstDMA cannot be on PE engine}}
+penguin.dma_copy %t <- %h {dge = hwdge, engine = PE}
+// near miss: `{engine = SP}` -> `{dge = hwdge, engine = SP}`
+// expected-error @below {{dma_copy engine can only be specified when HWDGE mode is used, got engine SP and dge unassigned}}
+penguin.dma_copy %t <- %h {engine = SP}
+
+// -----
+
+builtin.module attributes {neuron.target = #neuron.target<trn3>} {
+%x = penguin.alloc : <32x32xbf16, sbuf>
+%q = penguin.alloc : <32x8xf8e4m3fn_x4, sbuf>
+%s = penguin.alloc : <128x8xu8, sbuf>
+// near miss: `%s[16, 0]` -> `%s[12, 0]`
+// expected-error @below {{'scale' must start in the first 16 partitions of a quadrant, got partition 16}}
+penguin.quantize_mx %q, %s[16, 0][1 x 4, 1 x 8] <- %x
+}
+
+// -----
+
+builtin.module attributes {neuron.target = #neuron.target<trn2>} {
+%a = penguin.alloc : <128x8xf32, sbuf>
+%b = penguin.alloc : <128x8xf32, sbuf>
+// near miss: `%b[32, 0]` -> `%b[64, 0]`
+// expected-error @below {{access to 'dst' (b: f32[64, 8] in sbuf)}}
+penguin.stream_shuffle %b[32, 0][1 x 64, 1 x 8] <- %a[0, 0][1 x 64, 1 x 8] {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
+}
