@@ -165,7 +165,14 @@ penguin.quantize_mx %q, %s[16, 0][1 x 4, 1 x 8] <- %x
 builtin.module attributes {neuron.target = #neuron.target<trn2>} {
 %a = penguin.alloc : <128x8xf32, sbuf>
 %b = penguin.alloc : <128x8xf32, sbuf>
-// near miss: `%b[32, 0]` -> `%b[64, 0]`
-// expected-error @below {{access to 'dst' (b: f32[64, 8] in sbuf)}}
-penguin.stream_shuffle %b[32, 0][1 x 64, 1 x 8] <- %a[0, 0][1 x 64, 1 x 8] {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
+%c = penguin.alloc : <128x7xf32, sbuf>
+// near miss: `%a[96, 0]` -> `%a[64, 0]`
+// expected-error @below {{access to 'src' (a: f32[8, 8] in sbuf)}}
+penguin.stream_shuffle %b[0, 0][1 x 40, 1 x 8] <- %a[96, 0][1 x 8, 1 x 8] {mask = [255, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]}
+// near miss: `%a[0, 1]` -> `%a[0, 4]`
+// expected-error @below {{in-place}}
+penguin.stream_shuffle %a[0, 0][1 x 64, 1 x 4] <- %a[0, 1][1 x 64, 1 x 4] {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
+// near miss: `%c` -> `%a`
+// expected-error @below {{tile shape mismatch, expected '[128, 8]' of 'dst', got [128, 7] for 'src'}}
+penguin.stream_shuffle %b <- %c {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
 }
