@@ -18,8 +18,9 @@ def stream_shuffle(d: Draw) -> None:
     d.arch()
     shape = (d.pick((32, 64, 96, 128)), *d.free())
     dtype = d.pick(EVERY)
-    a = d.tile(shape, dtype, space="psum" if d.chance(6) else "sbuf")
-    out = d.tile((shape[0], *d.another(shape[1:])), dtype, written=True)
+    # Both sides start where so many partitions may, whatever their steps.
+    a = d.tile(shape, dtype, space="psum" if d.chance(6) else "sbuf", start=0)
+    out = d.tile((shape[0], *d.another(shape[1:])), dtype, written=True, start=0)
     mask = [KEEP if d.chance(6) else d.number(0, 31) for _ in range(32)]
     d.run(f"penguin.stream_shuffle {out} <- {a} {{mask = {mask}}}")
     rows = np.arange(shape[0])

@@ -194,6 +194,31 @@ def rank_id(d: Draw) -> None:
     d.kept(out)
 
 
+@oracle("penguin.get_cur_processing_rank_id", "bir.get_cur_processing_rank_id")
+def processing_rank(d: Draw) -> None:
+    """After k steps around a ring, the data of the rank k places before."""
+    d.arch(30)
+    ranks, step = d.number(2, 4), d.number(0, 5)
+    out = _whole(d, [1, 1], "i32", True)
+    groups = [list(range(ranks))]
+    if ranks == 4 and d.chance(2):
+        groups = [[0, 2], [3, 1]]
+    d.run(
+        f"%r = penguin.get_cur_processing_rank_id {{iter_id = {step}, channel_id = 0, "
+        f"replica_groups = {groups}}}"
+    )
+    d.run(f"penguin.store_register_to_tensor {out} {{value = %r}}")
+    found = dict[int, int]()
+    for group in groups:
+        for place, rank in enumerate(group):
+            found[rank] = group[(place - step) % len(group)]
+    d.ranks = {out.name: [out.array] * ranks}
+    d.rank_results = {
+        out.name: [np.array([[found[rank]]], np.int32) for rank in range(ranks)]
+    }
+    d.kept(out)
+
+
 @oracle(
     "penguin.collective_send",
     "penguin.collective_recv",

@@ -5,6 +5,7 @@
 builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   // expected-error @below {{PSUM tensor overflow: each of 2 blocks of a tensor of shape (128, 2, 4097) and type float32 needs 16388 bytes in a partition, trn2 has 16384; use smaller tiles}}
   %a = penguin.alloc blocks 2 : <128x2x4097xf32, psum>
+  // near miss: `blocks 3` -> `blocks 2`
   // expected-error @below {{3 blocks do not divide the 1024 elements that (128, 2, 512) has in a partition}}
   %b = penguin.alloc blocks 3 : <128x2x512xf32, psum>
   // expected-error @below {{0 blocks do not divide the 1024 elements}}
