@@ -1,10 +1,10 @@
 """Every gate has a `.mlir` test that it refuses, and a legal near miss beside it."""
 
 import ast
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import cache
+from inspect import currentframe
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +35,10 @@ def raising_lines() -> Generator[set[tuple[str, int]]]:
     original = VerifyException.__init__
 
     def watched(self: VerifyException, *arguments: Any) -> None:
-        frame = sys._getframe(1)
-        seen.add((frame.f_code.co_filename, frame.f_lineno))
+        frame = currentframe()
+        assert frame is not None
+        assert frame.f_back is not None
+        seen.add((frame.f_back.f_code.co_filename, frame.f_back.f_lineno))
         original(self, *arguments)
 
     VerifyException.__init__ = watched
