@@ -63,7 +63,7 @@ def gather(d: Draw) -> None:
     rows, free = d.partitions(), d.free()[:3]
     dtype = d.pick([each for each in EVERY if each not in PACKED])
     a = d.tile((rows, *free), dtype)
-    shape = (rows, *d.free()[:3])
+    shape = (rows, *(d.another(free) if d.chance(2) else d.free()[:3]))
     picks = d.random.integers(0, int(np.prod(free)), shape).astype(np.uint32)
     index = d.tile(shape, "u32", contents=picks)
     out = d.tile(shape, dtype, written=True)
@@ -74,6 +74,12 @@ def gather(d: Draw) -> None:
             f" where {last - 1} - l0 >= 0",
             mask & (np.arange(rows) < last)[:, None],
         )
+    elif d.chance(2):
+        # Over the indices' columns: the data is reached as a whole all the same.
+        lane = d.number(1, len(shape) - 1)
+        last = d.number(1, shape[lane])
+        columns = np.indices(shape)[lane].reshape(rows, -1)
+        where, mask = f" where {last - 1} - l{lane} >= 0", columns < last
     d.run(f"penguin.pool_gather {out} <- {a}, {index}{where}")
     found = np.take_along_axis(a.raw, index.raw.astype(np.int64), axis=1)
     d.expect(out, Result(found, "bits"), mask)

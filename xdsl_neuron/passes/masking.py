@@ -41,7 +41,13 @@ class Frame:
         dims = instruction.lane_dims(data)
         accesses = instruction.accesses
         given = (None,) * len(names) if accesses is None else accesses.data
-        seen = {name: _on_lanes(data[name], dims[name], lanes) for name in data}
+        whole = instruction.WHOLE
+        seen = {
+            name: (operand, dims[name])
+            if name in whole
+            else _on_lanes(operand, dims[name], lanes)
+            for name, operand in data.items()
+        }
         return Frame(
             instruction,
             tuple(seen[name][0] if name in seen else None for name in names),
