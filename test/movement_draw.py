@@ -163,7 +163,8 @@ class Drawer(Generator):
         dst = self.access(
             (rows, valid * run), dtype, True, written=True, loops=loops, compute=True
         )
-        head = (run, valid, *self.bulk(count, rows * columns))
+        starts = (count - 1) * run + 1
+        head = (run, valid, *self.bulk(starts, rows * columns))
         return Step("local_gather", dst, src, (), None, loops, numbers=head)
 
     def stream_shuffle(self, loops: bool) -> Step:

@@ -199,7 +199,7 @@ class Reference:
         for row in range(rows.shape[0]):
             core = row // 16 * 16
             for k in range(valid):
-                start = index[core + k % 16, k // 16] * run
+                start = index[core + k % 16, k // 16]
                 values[row, k * run : k * run + run] = rows[row, start : start + run]
         shaped = values.reshape(step.dst.shape)
         self.write(step.dst, iteration, shaped, np.ones(shaped.shape, bool))

@@ -40,7 +40,7 @@ def local_gather(d: Draw) -> None:
     per_partition = d.number(1, 3)
     total = per_partition * CORE
     valid = d.pick((total, d.number(1, total)))
-    starts = d.random.integers(0, columns // run, (rows, per_partition))
+    starts = d.random.integers(0, columns - run + 1, (rows, per_partition))
     index = d.tile((rows, per_partition), "u16", contents=starts.astype(np.uint16))
     out = d.tile((rows, valid * run), dtype, written=True)
     d.run(
@@ -52,7 +52,7 @@ def local_gather(d: Draw) -> None:
         block = slice(core * CORE, (core + 1) * CORE)
         # Indices run along the core's partitions first.
         order = index.raw[block].T.reshape(-1)[:valid].astype(int)
-        places = (order[:, None] * run + np.arange(run)).reshape(-1)
+        places = (order[:, None] + np.arange(run)).reshape(-1)
         found[block] = a.raw[block][:, places]
     d.expect(out, Result(found, "bits"))
 

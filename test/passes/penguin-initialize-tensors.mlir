@@ -35,6 +35,19 @@ penguin.func @tiles(a = %a: !neuron.tensor<300x1000xf32, hbm>) {
   penguin.return c = %c
 }
 
+// Blocks that do not fit together are set one by one.
+// CHECK-LABEL: penguin.func @blocks
+penguin.func @blocks() {
+  %o = penguin.alloc : <128x4096xf32, sbuf>
+  // CHECK:      %a = penguin.alloc blocks 2 : <128x2x4096xf32, psum>
+  // CHECK-NEXT: penguin.memset %a[0, 0][1 x 128, 1 x 4096] {value = 0.0}
+  // CHECK-NEXT: penguin.memset %a[0, 4096][1 x 128, 1 x 4096] {value = 0.0}
+  %a = penguin.alloc blocks 2 init 0.0 : <128x2x4096xf32, psum>
+  penguin.tensor_copy %o <- %a[0, 0][1 x 128, 1 x 4096]
+  penguin.tensor_copy %o <- %a[0, 4096][1 x 128, 1 x 4096]
+  penguin.return
+}
+
 // A tile that matmuls find fresh keeps it that way; what they do not reach is set.
 // CHECK-LABEL: penguin.func @psum
 penguin.func @psum() {

@@ -116,6 +116,9 @@ def test_operands() -> None:
       bir.func @f {
         %a = bir.location @a ExternalInput : <8x4xf32, hbm>
         %n = bir.location @n : <1x1xi32, sbuf>
+        %q = bir.location @q blocks 6 : <8x2x3x4xf32, psum>
+        %v = bir.location @v blocks 2 at [(0, 0), (64, 96)] : <8x2x4xf32, sbuf>
+        %w = bir.location @w at [(64, 2060)] : <8x4xf32, psum>
         %t = bir.location @t : <8x4xf32, sbuf>
         %r = bir.tensor_load @R %n
         bir.load @L %t[2, 1][1 x 4, 3 x 1] <- %a[%r * 4 + 8][4 x 4, 1 x 1]
@@ -382,6 +385,24 @@ def test_malformed(path: str, value: Any, message: str) -> None:
         from_json(parse_document(json.dumps(document), "foreign.json"))
     assert message in str(caught.value)
     assert str(caught.value).startswith("foreign.json:1:")
+
+
+def test_an_attribute_of_another_class() -> None:
+    """A field may be spelled as an attribute, of the class that the field has."""
+    text = """
+    builtin.module {
+      bir.func @f {
+        %t = bir.location @t : <1x1xi32, sbuf>
+        bir.device_print @P %t {prefix = "t"}
+      }
+    }
+    """
+    document: Any = json.loads(json.dumps(to_json(parse(text))))
+    document["functions"][0]["blocks"][0]["instructions"][0]["prefix"] = {
+        "attribute": "1"
+    }
+    with pytest.raises(DiagnosticException, match="expected an attribute 'string', go"):
+        from_json(document)
 
 
 def test_trigger_names_its_blocks() -> None:

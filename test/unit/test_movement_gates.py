@@ -88,8 +88,11 @@ def gather_turn(b: Any, index: Any, pattern: Any, *shape: int) -> None:
     )
 
 
-def shuffle(rows: int, lanes: Any, dtype: Any = nl.float32) -> None:
-    nisa.nc_stream_shuffle(tile(rows, 8, dtype=dtype), filled(rows, 8), lanes)
+def shuffle(
+    rows: int, lanes: Any, dtype: Any = nl.float32, sources: int = 0, wide: int = 8
+) -> None:
+    source = filled(sources or rows, wide)
+    nisa.nc_stream_shuffle(tile(rows, 8, dtype=dtype), source, lanes)
 
 
 def local(run: int, valid: Any, rows: int = 64, wide: int = 2, count: int = 32) -> None:
@@ -190,6 +193,16 @@ DESTINATION = [
     case(
         "StreamShuffle takes partition 32 of 'dst' from ",
         lambda x, i, b: shuffle(33, LANES[::-1]),
+        lambda x, i, b: shuffle(32, LANES),
+    ),
+    case(
+        "StreamShuffle takes partition 33 of 'dst' from 33 of 'src', which has 33",
+        lambda x, i, b: shuffle(64, [0, 1] * 16, sources=33),
+        lambda x, i, b: shuffle(64, [0, 1] * 16, sources=34),
+    ),
+    case(
+        "tile shape mismatch, expected '[32, 8]' of 'dst', got [32, 9] for 'src'",
+        lambda x, i, b: shuffle(32, LANES, wide=9),
         lambda x, i, b: shuffle(32, LANES),
     ),
     case(

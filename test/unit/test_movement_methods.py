@@ -140,6 +140,12 @@ def shuffled(x: Any) -> Any:
     return stored(out)
 
 
+def shuffled_from_one(x: Any) -> Any:
+    out = fl.ndarray((64, 40), fl.float32)
+    fisa.nc_stream_shuffle(fl.load(x[5:38]), out, [0] * 32)
+    return stored(out)
+
+
 def broadcast(x: Any) -> Any:
     return stored(fl.broadcast_to(fl.load(x[3:4, :]), shape=(64, 40)))
 
@@ -174,7 +180,7 @@ def local_reference(x: Array, index: Array, run: int) -> Array:
         core = index[p // 16 * 16 : p // 16 * 16 + 16]
         for i in range(columns):
             for lane in range(16):
-                start = int(core[lane, i]) * run
+                start = int(core[lane, i])
                 found[p, i, lane] = x[p, start : start + run]
     return found
 
@@ -221,6 +227,7 @@ FUNCTIONAL: list[tuple[Callable[..., Any], tuple[Array, ...], Array, str]] = [
     ),
     (gathered_locally, (X, HALVES), local_reference(X, HALVES, 2), "indirect_copy"),
     (shuffled, (X,), shuffle_reference(X), "stream_shuffle"),
+    (shuffled_from_one, (X,), X[[5] * 32 + [37] * 32], "stream_shuffle"),
     (broadcast, (X,), np.broadcast_to(X[3:4], X.shape), "tensor_copy"),
     (constants, (X,), X + TABLE + 2 * np.eye(64, 40), "sb_atom_load"),
     (memset, (X,), X + 2.5, "memset"),

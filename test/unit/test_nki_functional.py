@@ -396,7 +396,8 @@ def test_placements_are_memory_regions() -> None:
         out = nl.ndarray((96, 4), nl.float32, buffer=nl.shared_hbm)
         place = compiler.sbuf.mod_alloc(base_addr=0, num_free_tiles=(2,))
         tiles = nl.ndarray((2, nl.par_dim(96), 4), nl.float32, buffer=place)
-        psum = nl.zeros((96, 4), nl.float32, buffer=compiler.psum.alloc(lambda: 0))
+        place = compiler.psum.mod_alloc(base_bank=0)
+        psum = nl.zeros((96, 4), nl.float32, buffer=place)
         tiles[1] = nl.load(x)
         nl.store(out, nl.add(tiles[1], psum))
         return out

@@ -74,6 +74,78 @@ def test_ways_to_run() -> None:
     assert np.array_equal(scale(x=x, factor=3), x * 3)
 
 
+def test_a_trace_is_still_a_kernel() -> None:
+    """`nki.trace` decorates kernels that are then simulated (nki.md 1.3)."""
+    a = normal(8, 4)
+
+    @functional.trace
+    def doubled(x: Any, y: Any) -> None:
+        nl1.store(y, double_inside(nl1.load(x)))
+
+    @functional.trace
+    def double_inside(tile: Any) -> Any:
+        return tile * 2.0
+
+    out = np.zeros_like(a)
+    functional.simulate_kernel(doubled, a, out)
+    assert np.array_equal(out, 2 * a)
+    functional.simulate_kernel(doubled[1], a, out)
+    module = doubled(tensor_spec("f32", (8, 4)), tensor_spec("f32", (8, 4)))
+    assert isinstance(module, ModuleOp)
+
+
+@pytest.mark.parametrize("level", ["penguin", "bir", "dma"])
+def test_the_level_that_is_executed(level: str) -> None:
+    a, seen = normal(8, 4), list[str]()
+
+    def observe(module: ModuleOp, program: machine.Program) -> None:
+        seen.append(program.function.name)
+
+    machine.observers.append(observe)
+    try:
+        found = nki.simulate(scale, level=level)(a)
+        again = functional.simulate(double, level=level)[1](a)
+    finally:
+        machine.observers.remove(observe)
+    assert np.array_equal(found, a * 2)
+    assert np.array_equal(again, a * 2)
+    expected = "penguin.func" if level == "penguin" else "bir.func"
+    assert seen == [expected] * 2
+
+
+def test_a_level_that_there_is_not() -> None:
+    with pytest.raises(NKIValueError, match="`level` is 'wave', expected one of"):
+        nki.simulate(scale, level="wave")
+
+
+def test_limits_of_types() -> None:
+    assert nl1.fp32.min == float(np.finfo(np.float32).min)
+    assert nl1.fp32.max == float(np.finfo(np.float32).max)
+    assert nl1.finfo(nl1.bfloat16).eps == 2.0**-7
+    with pytest.raises(AttributeError, match="are min, max, eps and tiny, got dtype"):
+        nl1.fp32.dtype
+    with pytest.raises(NKITypeError, match="takes a floating-point type, got int32"):
+        nl1.finfo(nl1.int32)
+
+
+def test_prints_from_the_device(capsys: pytest.CaptureFixture[str]) -> None:
+    def kernel(x: Any) -> Any:
+        tile = nl1.load(x)
+        nl1.device_print("tile = ", tile)
+        out = nl1.ndarray(x.shape, x.dtype, buffer=nl1.shared_hbm)
+        nl1.store(out, tile)
+        return out
+
+    def prints_a_number(x: Any) -> None:
+        nl1.device_print(3, x)
+
+    a = np.arange(6, dtype=np.float32).reshape(2, 3)
+    functional.simulate_kernel(kernel, a)
+    assert capsys.readouterr().out == f"tile = {a}\n"
+    with pytest.raises(NKITypeError, match="must be a constant string, got int"):
+        functional.trace(prints_a_number)(a)
+
+
 def test_the_size_of_a_trace_is_bounded() -> None:
     x = normal(8, 4)
     for call in (nki.trace, nki.simulate):
@@ -240,7 +312,7 @@ def test_outside_of_a_kernel_every_name_refuses() -> None:
         functional.isa,
     )
     lone = {"is_hbm", "is_on_chip", "is_psum", "is_sbuf", "ds", "par_dim"}
-    lone |= {"nc", "spmd_dim"}  # the grid of a launch
+    lone |= {"nc", "spmd_dim", "finfo"}  # the grid of a launch, a type
     checked = 0
     for module in modules:
         for name in module.__all__:
@@ -345,6 +417,7 @@ def test_install_makes_imports_mean_ours() -> None:
             "neuronxcc.nki",
             "neuronxcc.nki.language",
             "neuronxcc.nki.isa",
+            "neuronxcc.nki.isa.constants",
             "neuronxcc.nki.typing",
             "neuronxcc.nki.compiler",
         )

@@ -1,17 +1,19 @@
 """The rule for one tensor's size, shared by everything that makes a buffer."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, i64
+from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.arch import Arch
+from xdsl_neuron.dialects.blocks import usable_bytes
 from xdsl_neuron.dialects.gate import gate, gates_of
 from xdsl_neuron.dialects.instruction import target_of
-from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.dialects.neuron import PARTITIONS, TensorType
+from xdsl_neuron.dialects.neuron.text import Cursor
 from xdsl_neuron.isa import Space
 
 
@@ -21,9 +23,12 @@ class Sized(IRDLOperation):
 
     `blocks` is the number of tiles a tensor with block dimensions stands for. Each has
     a lifetime of its own, so that not all of them need a place at one time.
+    `addresses` is where each tile is, if the kernel says so: the partition and the byte
+    in the partition of its first element, tile after tile.
     """
 
     blocks = opt_prop_def(IntegerAttr)
+    addresses = opt_prop_def(DenseArrayBase.constr(i64))
 
     @property
     @abstractmethod
@@ -50,6 +55,21 @@ class Sized(IRDLOperation):
                 f"{tensor.shape} has in a partition"
             )
 
+    @gate("address=(partition, byte)", "nki.md 1.2, penguin.md 4.5")
+    def placed(self) -> None:
+        """Each tile that has an address lies in its memory, in one bank of PSUM."""
+        if self.addresses is None:
+            return
+        check_placements(self, self.tensor, self.block_count, self.addresses)
+
+    @property
+    def placements(self) -> list[tuple[int, int]]:
+        """Partition and byte of each tile; none where allocation decides."""
+        if self.addresses is None:
+            return []
+        values = self.addresses.get_values()
+        return list(zip(values[::2], values[1::2], strict=True))
+
     @property
     def block_count(self) -> int:
         """`blocks` as an integer, 1 where it is absent."""
@@ -61,11 +81,89 @@ class Sized(IRDLOperation):
             getattr(self, found.name)()
 
 
-def usable_bytes(space: Space, arch: Arch) -> int:
-    """What tensors may take of a partition of SBUF or PSUM, in bytes."""
-    if space is Space.SBUF:
-        return arch.sbuf_usable_bytes_per_partition
-    return arch.psum_bytes_per_partition
+def scan_storage(cursor: Cursor) -> dict[str, Attribute]:
+    """Reads `[blocks n] [at [(partition, byte), ...]]`."""
+    found: dict[str, Attribute] = {}
+    if cursor.keyword("blocks"):
+        found["blocks"] = IntegerAttr(cursor.integer(), i64)
+    if cursor.keyword("at"):
+        cursor.expect("[")
+        values: list[int] = []
+        while not cursor.accept("]"):
+            if values:
+                cursor.expect(",")
+            cursor.expect("(")
+            values.append(cursor.integer())
+            cursor.expect(",")
+            values.append(cursor.integer())
+            cursor.expect(")")
+        if not values:
+            cursor.fail("expected the addresses of blocks")
+        found["addresses"] = placements_attribute(values)
+    return found
+
+
+def placements_attribute(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
+    """Partition and byte of each block, one after another, as a property."""
+    return DenseArrayBase.from_list(i64, list(values))
+
+
+def render_storage(operation: Sized) -> str:
+    """The text `scan_storage` reads."""
+    text = "" if operation.blocks is None else f" blocks {operation.block_count}"
+    if operation.addresses is not None:
+        pairs = ", ".join(f"({row}, {byte})" for row, byte in operation.placements)
+        text += f" at [{pairs}]"
+    return text
+
+
+def check_placements(
+    operation: Operation,
+    kind: TensorType,
+    blocks: int,
+    addresses: DenseArrayBase[IntegerType],
+) -> None:
+    """
+    The addresses of a tensor's blocks are legal.
+
+    Whether they are shared with another tensor in use is the kernel's to see to: that
+    is what it gives addresses for (nki.md 1.3 direct allocation).
+    """
+    values, shape, space = addresses.get_values(), kind.shape, kind.space
+    count = max(blocks, 1)
+    if not space.on_chip or len(values) != 2 * count:
+        raise VerifyException(
+            f"{len(values) // 2} addresses of a tensor of shape {shape} in {space}: a "
+            f"tensor on chip has one for each of its blocks ({count})"
+        )
+    arch = target_of(operation)
+    size = kind.data.bytes_per_partition // count
+    for row, byte in zip(values[::2], values[1::2], strict=True):
+        if row < 0 or row + shape[0] > PARTITIONS:
+            raise VerifyException(
+                f"address ({row}, {byte}): {shape[0]} partitions from {row} on exceed "
+                f"the {PARTITIONS} there are"
+            )
+        if arch is None:
+            continue
+        if byte < 0 or byte + size > usable_bytes(space, arch):
+            raise VerifyException(
+                f"address ({row}, {byte}): {size} bytes from {byte} on exceed the "
+                f"{usable_bytes(space, arch)} of a partition of {space}"
+            )
+        if space is not Space.PSUM:
+            continue
+        if byte % arch.psum_align_bytes:
+            raise VerifyException(
+                f"address ({row}, {byte}): an address in psum is a multiple of "
+                f"{arch.psum_align_bytes} bytes"
+            )
+        bank = arch.psum_bank_bytes
+        if size <= bank and byte // bank != (byte + size - 1) // bank:
+            raise VerifyException(
+                f"address ({row}, {byte}): {size} bytes from {byte} on cross a PSUM "
+                f"bank of {bank} bytes"
+            )
 
 
 def check_capacity(operation: Operation, kind: TensorType, blocks: int = 1) -> None:

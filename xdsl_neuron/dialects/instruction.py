@@ -31,6 +31,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch, get_arch
+from xdsl_neuron.dialects.blocks import block_count, check_one_block
 from xdsl_neuron.dialects.gate import gate, gates_of
 from xdsl_neuron.dialects.neuron import (
     Access,
@@ -376,6 +377,17 @@ class Instruction(IRDLOperation):
                 problem = self._masked_problem(given, data, ranges)
             if problem:
                 raise VerifyException(problem)
+
+    @gate("an access reaches one block", "penguin.md 4.1", "our choice")
+    def one_block(self) -> None:
+        """Blocks that do not fit together may lie anywhere."""
+        for value in self.data_values().values():
+            if block_count(value) > 1:
+                arch = target_of(self)
+                if arch is not None:
+                    for operand in self.data().values():
+                        check_one_block(operand, arch)
+                return
 
     @gate("Cannot update immutable parameter `...`", "penguin.md 5")
     def written_is_mutable(self) -> None:

@@ -41,7 +41,12 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.capacity import Sized
+from xdsl_neuron.dialects.capacity import (
+    Sized,
+    placements_attribute,
+    render_storage,
+    scan_storage,
+)
 from xdsl_neuron.dialects.instruction_text import integer
 from xdsl_neuron.dialects.neuron import (
     Contents,
@@ -387,11 +392,13 @@ class Alloc(Sized):
     A buffer, fresh each time the operation executes.
 
     `init` is the value elements have that nothing writes. `blocks` is the number of
-    tiles that a tensor with block dimensions stands for. `expand` asks for a copy per
+    tiles that a tensor with block dimensions stands for, `at` where the kernel wants
+    each of them: partition, byte. `expand` asks for a copy per
     iteration of the loops around it, see `penguin-scalar-expansion`.
 
         %t = penguin.alloc expand init 0.0 : <128x512xf32, sbuf>
         %p = penguin.alloc blocks 16 : <128x16x512xf32, psum>
+        %l = penguin.alloc blocks 2 at [(0, 0), (0, 2048)] : <128x2x512xf32, psum>
     """
 
     HEADER: ClassVar[tuple[str, ...]] = ()
@@ -411,11 +418,14 @@ class Alloc(Sized):
         *,
         expand: bool = False,
         blocks: int = 1,
+        addresses: Sequence[int] = (),
     ) -> Self:
         """A buffer of this type; `hint` names the value in text."""
         properties: dict[str, Attribute] = {}
         if blocks != 1:
             properties["blocks"] = IntegerAttr(blocks, i64)
+        if addresses:
+            properties["addresses"] = placements_attribute(addresses)
         if expand:
             properties["expand"] = UnitAttr()
         if init is not None:
@@ -438,11 +448,9 @@ class Alloc(Sized):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        """Reads `[blocks n] [expand] [init value] : <shape, space>`."""
+        """Reads `[blocks n] [at addresses] [expand] [init value] : <shape, space>`."""
         cursor = Cursor.at(parser)
-        properties: dict[str, Attribute] = {}
-        if cursor.keyword("blocks"):
-            properties["blocks"] = IntegerAttr(cursor.integer(), i64)
+        properties = scan_storage(cursor)
         if cursor.keyword("expand"):
             properties["expand"] = UnitAttr()
         if cursor.keyword("init"):
@@ -457,12 +465,11 @@ class Alloc(Sized):
         return operation
 
     def print(self, printer: Printer) -> None:
-        """Writes `[blocks n] [expand] [init value] : <shape, space>`."""
-        blocks = "" if self.blocks is None else f" blocks {self.block_count}"
+        """Writes what `parse` reads."""
         expand = "" if self.expand is None else " expand"
         init = "" if self.init is None else f" init {self.init.data}"
         body = render_tensor_spec(self.tensor.data)
-        printer.print_string(f"{blocks}{expand}{init} : {body}")
+        printer.print_string(f"{render_storage(self)}{expand}{init} : {body}")
         if self.attributes:
             printer.print_string(" attributes ")
             printer.print_attr_dict(self.attributes)

@@ -5,16 +5,14 @@ NKI, the kernel language: the destination-passing generations (`nki`).
 functional part is `xdsl_neuron.nki.functional`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_neuron.nki import isa, language
 from xdsl_neuron.nki.destination import NkiTensor
 from xdsl_neuron.nki.generations import refuse_name
 from xdsl_neuron.nki.install import install
-from xdsl_neuron.nki.kernel import Kernel, as_kernel, make_jit
+from xdsl_neuron.nki.kernel import Kernel, Tracer, as_kernel, make_jit
 from xdsl_neuron.nki.ranks import run_ranks
 from xdsl_neuron.nki.specialise import Personality
 from xdsl_neuron.nki.specs import TensorSpec, tensor_spec
@@ -24,20 +22,22 @@ PERSONALITY = Personality("nki", "trn3", NkiTensor, rolled=False)
 jit = make_jit(PERSONALITY)
 
 
-def trace(kernel: Any, **options: Any) -> Callable[..., ModuleOp]:
+def trace(kernel: Any, **options: Any) -> Tracer:
     """
     `trace(kernel)(*specs)`: the verified `penguin` module of a kernel.
 
     `options` are the fields of `xdsl_neuron.tracer.options.TraceOptions`.
     """
-    return as_kernel(kernel, PERSONALITY).with_options(**options).trace
+    return Tracer(as_kernel(kernel, PERSONALITY).with_options(**options))
 
 
 def simulate(kernel: Any, **options: Any) -> Kernel:
     """
     `simulate(kernel)[grid](*arrays)`: runs a kernel and returns NumPy arrays.
 
-    `options` are those of `trace`; ones that are unknown have no effect.
+    `options` are those of `trace`, and `level`: the module that is executed, "penguin",
+    or what it is lowered to, "bir" or "dma"; all give the same bits. Other options have
+    no effect.
     """
     return as_kernel(kernel, PERSONALITY).with_options(**options)
 

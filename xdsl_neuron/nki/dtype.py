@@ -5,7 +5,7 @@ A `LanguageDtype` stands for one `DType`. NumPy accepts it where it wants a dtyp
 it equals every other spelling of the same type (a string, a NumPy or ml_dtypes type).
 """
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.tracer.errors import NKITypeError
@@ -54,6 +54,35 @@ class LanguageDtype:
         return f"nl.{self.kind.nki_name}"
 
 
+class FloatLimits:
+    """
+    The limits of a floating-point type: `nl.finfo(dtype)`, `nl.fp32`.
+
+    Attributes as NumPy's `finfo` has them: min, max, eps, tiny, as Python numbers.
+    """
+
+    __slots__ = ("kind",)
+
+    def __init__(self, kind: DType) -> None:
+        self.kind = kind
+
+    def __getattr__(self, name: str) -> float:
+        if name not in ("min", "max", "eps", "tiny"):
+            raise AttributeError(
+                f"limits of {self.kind.nki_name} are min, max, eps and tiny, got {name}"
+            )
+        from importlib import import_module
+
+        from xdsl_neuron.numerics.casts import storage
+
+        # Untyped on purpose: its class knows NumPy's own types only.
+        finfo: Any = import_module("ml_dtypes").finfo
+        return float(getattr(finfo(storage(self.kind)), name))
+
+    def __repr__(self) -> str:
+        return f"nl.finfo(nl.{self.kind.nki_name})"
+
+
 NAMED: Final = {kind: LanguageDtype(kind) for kind in DType}
 """The language's object for each element type."""
 
@@ -92,6 +121,14 @@ def as_dtype(value: object) -> DType:
             f"{names}"
         )
     return found
+
+
+def finfo(dtype: object) -> FloatLimits:
+    """The limits of a floating-point type; NKITypeError for another one."""
+    kind = as_dtype(dtype)
+    if not kind.is_float:
+        raise NKITypeError(f"finfo takes a floating-point type, got {kind.nki_name}")
+    return FloatLimits(kind)
 
 
 def as_optional_dtype(value: object) -> DType | None:

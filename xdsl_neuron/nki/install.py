@@ -23,6 +23,7 @@ _MODULES: Final = {
     "nki.typing": f"{_PACKAGE}.typing",
     "neuronxcc.nki.language": f"{_PACKAGE}.functional.language",
     "neuronxcc.nki.isa": f"{_PACKAGE}.functional.isa",
+    "neuronxcc.nki.isa.constants": f"{_PACKAGE}.functional.constants",
     "neuronxcc.nki.typing": f"{_PACKAGE}.typing",
     "neuronxcc.nki.compiler": f"{_PACKAGE}.functional.compiler",
 }

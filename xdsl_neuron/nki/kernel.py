@@ -23,6 +23,12 @@ from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueErro
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.verification import verify
 
+AUTO_ALLOC: Final = "__nki_force_auto_alloc__"
+"""The attribute of a function whose addresses are left to the compiler."""
+
+LEVELS: Final = ("penguin", "bir", "dma")
+"""What can be executed: the traced module, or what it is lowered to."""
+
 TARGET_VARIABLE: Final = "NEURON_PLATFORM_TARGET_OVERRIDE"
 
 
@@ -45,19 +51,27 @@ class Kernel:
         platform_target: str | None = None,
         grid: tuple[GridDim, ...] = (),
         options: TraceOptions = NO_OPTIONS,
+        level: str | None = None,
     ) -> None:
         self.function = function
         self.personality = personality
         self.platform_target = platform_target
         self.grid = grid
         self.options = options
+        self.level = level
+        if getattr(function, AUTO_ALLOC, False):
+            self.force_auto_alloc()
         self._binder = Binder(function)
         self._runners: dict[object, Runner] = {}
         update_wrapper(self, function)
 
+    def force_auto_alloc(self) -> None:
+        """Ignores the addresses that the kernel gives its tiles."""
+        self.options = replace(self.options, force_auto_alloc=True)
+
     def __getitem__(self, grid: Any) -> "Kernel":
         """The same kernel launched on a grid; traces are shared."""
-        launched = object.__new__(Kernel)
+        launched = object.__new__(type(self))
         launched.__dict__.update(self.__dict__)
         launched.grid = as_grid(grid)
         return launched
@@ -78,13 +92,14 @@ class Kernel:
         """Runs the kernel on arrays."""
         binding = self._binder.bind(args, kwargs)
         arch = resolve_target(self.platform_target, self.personality)
+        level = self.level or Runner.default_level()
         runner = None
         key = None
         if binding.key is not None:
-            key = (binding.key, self.grid, arch, Runner.settings())
+            key = (binding.key, self.grid, arch, level)
             runner = self._runners.get(key)
         if runner is None:
-            runner = Runner(self._trace(binding, arch))
+            runner = Runner(self._trace(binding, arch), level)
             if key is not None:
                 self._runners[key] = runner
         return runner.run(binding.arrays)
@@ -103,15 +118,29 @@ class Kernel:
         )
 
     def with_options(self, **options: Any) -> "Kernel":
-        """The same kernel traced otherwise; options that are unknown have no effect."""
+        """
+        The same kernel traced, or with `level=` executed, otherwise.
+
+        Options that are unknown have no effect.
+        """
         known = {
             f.name: options[f.name] for f in fields(TraceOptions) if f.name in options
         }
-        if not known:
+        level = options.get("level", self.level)
+        if level not in (None, *LEVELS):
+            raise NKIValueError(
+                f"`level` is {level!r}, expected one of {', '.join(LEVELS)}"
+            )
+        if not known and level == self.level:
             return self
-        found = Kernel(self.function, self.personality, self.platform_target, self.grid)
-        found.options = replace(self.options, **known)
-        return found
+        return Kernel(
+            self.function,
+            self.personality,
+            self.platform_target,
+            self.grid,
+            replace(self.options, **known),
+            level,
+        )
 
     def __repr__(self) -> str:
         grid = (
@@ -147,10 +176,40 @@ def make_jit(personality: Personality) -> Callable[..., Any]:
     return jit
 
 
+class Tracer:
+    """
+    What `nki.trace(kernel)` gives: called, it returns the kernel's module.
+
+    It is still the kernel it was made of, which may be launched on a grid, simulated,
+    or called inside another kernel: `nki.trace` is used as a decorator too.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        update_wrapper(self, kernel.function)
+
+    def __getitem__(self, grid: Any) -> "Tracer":
+        """The same kernel launched on a grid."""
+        return Tracer(self.kernel[grid])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The verified `penguin` module; inside a kernel, a part of that one."""
+        if current_or_none() is not None:
+            return self.kernel(*args, **kwargs)
+        return self.kernel.trace(*args, **kwargs)
+
+
+def is_kernel(value: object) -> bool:
+    """Whether a decorator of a language has made it."""
+    return isinstance(value, Kernel | Tracer)
+
+
 def as_kernel(kernel: Any, personality: Personality) -> Kernel:
     """A kernel object, made of a plain function where needed."""
     if isinstance(kernel, Kernel):
         return kernel
+    if isinstance(kernel, Tracer):
+        return kernel.kernel
     if callable(kernel):
         return Kernel(kernel, personality)
     raise NKITypeError(f"expected a kernel, got {type(kernel).__name__}")

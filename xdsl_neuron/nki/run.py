@@ -18,17 +18,16 @@ if TYPE_CHECKING:
 class Runner:
     """One traced kernel and its plan."""
 
-    def __init__(self, traced: Traced) -> None:
+    def __init__(self, traced: Traced, level: str) -> None:
         from xdsl_neuron import machine
 
         self.traced = traced
-        level = machine.default_level.get()
         self.program = machine.prepare(at_level(traced.module, level))
         self._kinds = tuple(port.dtype for port in self.program.inputs)
 
     @staticmethod
-    def settings() -> str:
-        """What the plan depends on beside the module: the level that is executed."""
+    def default_level() -> str:
+        """The level that is executed unless another one is asked for."""
         from xdsl_neuron.machine import default_level
 
         return default_level.get()

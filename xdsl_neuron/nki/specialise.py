@@ -111,7 +111,7 @@ def _trace(
     )
     where = _definition(function)
     trace.function.location = where
-    if personality.rolled:
+    if personality.rolled and not options.output_parameters:
         mutable = mutable_parameters(function)
         for buffer in trace.arguments:
             buffer.immutable = buffer.name.partition(".")[0] not in mutable

@@ -137,28 +137,37 @@ def _distinct_turns(rows: Array) -> list[Array]:
     return [order[turn == number] for number in range(counts.max(initial=0))]
 
 
+def _check_runs(order: Array, run: int, elements: int) -> None:
+    outside = order[order + run > elements]
+    if outside.size:
+        raise IndexError(
+            f"index {outside[0]} with {run} elements from there is out of bounds for "
+            f"{elements} elements of a partition"
+        )
+
+
 @cache
 def local_gather(elements_per_index: int = 1, valid: int | None = None) -> Kernel:
     """
     Kernel(out, x, index): each GpSIMD core gathers in its 16 partitions.
 
     x [P, N], index [P, I] uint16, out [P, valid * elements_per_index]. A core reads its
-    16 x I indices partition first, and index i names elements_per_index elements from
-    i * elements_per_index on. Raises `IndexError` for an index past the end.
+    16 x I indices partition first; each is the offset in the partition of the first of
+    elements_per_index elements. Raises `IndexError` for a run past the end, which the
+    hardware leaves undefined.
     """
+    run: Array = np.arange(elements_per_index, dtype=np.intp)
 
     def kernel(out: Array, x: Array, index: Array) -> None:
         partitions = x.shape[0]
         cores = partitions // _CORE
-        # A rest shorter than a run has no index.
-        runs = x.reshape(partitions, -1).shape[1] // elements_per_index
-        named = x.reshape(partitions, -1)[:, : runs * elements_per_index]
-        source = named.reshape(cores, _CORE, runs, elements_per_index)
+        source = x.reshape(cores, _CORE, -1)
         wrapped = index.reshape(cores, _CORE, -1).transpose(0, 2, 1)
         order = wrapped.reshape(cores, -1)[:, :valid].astype(np.int64)
-        _check_bounds(order, source.shape[2])
-        core: Array = np.arange(cores, dtype=np.intp).reshape(-1, 1)
-        gathered = source[core, :, order]  # [cores, valid, 16, elements]
+        _check_runs(order, elements_per_index, source.shape[2])
+        core: Array = np.arange(cores, dtype=np.intp).reshape(-1, 1, 1)
+        # [cores, valid, elements, 16]
+        gathered = source[core, :, order[..., None] + run].swapaxes(2, 3)
         out[...] = gathered.transpose(0, 2, 1, 3).reshape(out.shape)
 
     return kernel
@@ -201,8 +210,8 @@ RULES: Final = (
     Rule(
         "local_gather",
         "indices run over the core's 16 partitions first, then along the free axis; "
-        "index i starts at element i * num_elem_per_idx",
-        "inferred",
-        "bir.md 6.3, nki.md 1.1",
+        "an index is the offset of the first element of its run",
+        "documented",
+        "the NumPy semantics in the reference of nisa.local_gather",
     ),
 )

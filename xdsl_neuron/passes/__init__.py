@@ -10,6 +10,7 @@ _PASSES = {
     "penguin-lower-predicates": "PenguinLowerPredicates",
     "penguin-scalar-expansion": "PenguinScalarExpansion",
     "penguin-lower-transpose": "PenguinLowerTranspose",
+    "penguin-lower-broadcast": "PenguinLowerBroadcast",
     "penguin-initialize-tensors": "PenguinInitializeTensors",
     "convert-penguin-to-bir": "ConvertPenguinToBir",
     "bir-unroll": "BirUnroll",

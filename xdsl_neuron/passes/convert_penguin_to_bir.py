@@ -225,8 +225,12 @@ class Conversion:
         hint = value.name_hint
         name = output or self.location_names.fresh(hint or "t")
         role = TensorKind.INTERNAL if output is None else TensorKind.OUTPUT
-        count = operation.block_count
-        new = bir.LocationOp.make(operation.tensor, name, role, blocks=count)
+        storage = {
+            key: operation.properties[key]
+            for key in ("blocks", "addresses")
+            if key in operation.properties
+        }
+        new = bir.LocationOp.make(operation.tensor, name, role, storage=storage)
         new.attributes.update(operation.attributes)
         self.values[value] = new.results[0]
         self.emit(new, operation)

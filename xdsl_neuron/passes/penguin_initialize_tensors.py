@@ -1,7 +1,8 @@
 """`penguin-initialize-tensors`: the initial value of what nothing writes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from math import gcd
 
 from xdsl.context import Context
@@ -12,7 +13,8 @@ from xdsl.passes import ModulePass
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import penguin
-from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.blocks import block_elements, usable_bytes
+from xdsl_neuron.dialects.instruction import Instruction, Operand, target_of
 from xdsl_neuron.dialects.instructions.dma import (
     Copy,
     IndirectInstruction,
@@ -29,6 +31,7 @@ from xdsl_neuron.dialects.neuron import (
     Access,
     AluOpAttr,
     ImmediateAttr,
+    Pair,
     PredicatesAttr,
     TensorType,
 )
@@ -258,7 +261,7 @@ def _initialised(allocation: penguin.AllocOp, gaps: _Gaps | None) -> list[Operat
     if allocation.tensor.space is Space.HBM:
         return [] if gaps and not gaps.needed else _filled_from_tile(allocation, value)
     if gaps is None:
-        return [_memset(allocation, value, None)]
+        return [_memset(allocation, value, access) for access in _wholes(allocation)]
     if not gaps.missing:
         return []
     if gaps.matmuls:
@@ -272,7 +275,50 @@ def _initialised(allocation: penguin.AllocOp, gaps: _Gaps | None) -> list[Operat
             _memset(allocation, value, access)
             for access in _missing_accesses(allocation, gaps)
         ]
-    return [_memset(allocation, value, None, *_condition(allocation, gaps))]
+    condition = _condition(allocation, gaps)
+    return [
+        _memset(allocation, value, access, *condition) for access in _wholes(allocation)
+    ]
+
+
+def _block_size(allocation: penguin.AllocOp) -> int | None:
+    """Elements of a partition in a block, None where an access may run over several."""
+    kind, arch = allocation.tensor, target_of(allocation)
+    if arch is None or allocation.block_count == 1:
+        return None
+    if kind.data.bytes_per_partition <= usable_bytes(kind.space, arch):
+        return None
+    return block_elements(kind, allocation.block_count)
+
+
+def _wholes(allocation: penguin.AllocOp) -> list[Access | None]:
+    """What covers the tensor: one access, or one for each block of it."""
+    size, kind = _block_size(allocation), allocation.tensor
+    if size is None:
+        return [None]
+    pairs = ((1, kind.shape[0]), (1, size))
+    return [
+        Access(Affine(start), pairs, Affine(0))
+        for start in range(0, kind.data.pitch, size)
+    ]
+
+
+def _in_blocks(
+    start: int, pairs: Sequence[Pair], size: int
+) -> Iterator[tuple[int, Sequence[Pair]]]:
+    """The same elements of a partition as patterns that each stay in one block."""
+    extent = sum(step * (num - 1) for step, num in pairs)
+    if start % size + extent < size:
+        yield start, pairs
+        return
+    (step, num), *rest = pairs
+    if rest:
+        for k in range(num):
+            yield from _in_blocks(start + step * k, rest, size)
+        return
+    for _, elements in groupby(range(num), lambda k: (start + step * k) // size):
+        first, *others = elements
+        yield start + step * first, ((step, 1 + len(others)),)
 
 
 def _value(allocation: penguin.AllocOp) -> ImmediateAttr:
@@ -314,7 +360,14 @@ def _missing_accesses(allocation: penguin.AllocOp, gaps: _Gaps) -> list[Access]:
         raise DiagnosticError(
             allocation, "is read in parts of elements; use one type for a tile"
         )
-    return list(found)
+    size = _block_size(allocation)
+    if size is None:
+        return list(found)
+    return [
+        Access(Affine(start), (access.pairs[0], *pairs), access.partition)
+        for access in found
+        for start, pairs in _in_blocks(access.offset.constant, access.pairs[1:], size)
+    ]
 
 
 def _condition(

@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
-from xdsl_neuron.dialects.capacity import usable_bytes
+from xdsl_neuron.dialects.blocks import usable_bytes
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.neuron import Access, TensorType
 from xdsl_neuron.isa import LoopKind, Space
@@ -44,7 +44,10 @@ class PenguinScalarExpansion(ModulePass):
             del allocation.properties["expand"]
             loops = _loops_around(allocation)
             users = _instructions_on(allocation.result)
-            if loops and users is not None and _fits(allocation, loops):
+            placed = allocation.addresses is not None
+            if placed or not loops or users is None:
+                continue
+            if _fits(allocation, loops):
                 _expand(allocation, loops, users)
 
 
@@ -90,11 +93,15 @@ def _expand(
     tensor = allocation.tensor
     rows, *free = tensor.shape
     trips = [len(loop.static_range()) for loop in loops]
+    properties = dict(allocation.properties)
+    if allocation.blocks is not None:
+        blocks = allocation.block_count * prod(trips)
+        properties["blocks"] = IntegerAttr(blocks, i64)
     wide = TensorType.of((rows, *trips, *free), tensor.dtype, tensor.space)
     expanded = located(
         penguin.AllocOp.create(
             result_types=[wide],
-            properties=allocation.properties,
+            properties=properties,
             attributes=allocation.attributes,
         ),
         allocation,

@@ -107,7 +107,7 @@ def aligned(expression: Affine, shape: Shape, rank: int) -> Affine:
     return shift_lanes(expression, rank - len(shape))
 
 
-def _refuse_value(value: "IndexExpr | Mask", use: str) -> NoReturn:
+def _refuse_value(value: "IndexExpr | Mask", use: str, hint: str = "") -> NoReturn:
     """Python asks for the value of something symbolic."""
     positions = value.positions
     codegen = current_or_none()
@@ -115,6 +115,7 @@ def _refuse_value(value: "IndexExpr | Mask", use: str) -> NoReturn:
     if value.shape:
         message = (
             "Control-flow depending on `nl.arange` or `nl.mgrid` is not supported."
+            + hint
         )
     else:
         what = "program_id" if program else "a loop index"
@@ -335,7 +336,7 @@ class Mask:
         return Mask((self.predicates[0] * -1 - 1,), self.shape)
 
     def __bool__(self) -> NoReturn:
-        _refuse_value(self, "a condition")
+        _refuse_value(self, "a condition", " Join the comparisons of a mask with `&`")
 
     def over(self, shape: Shape) -> Sequence[Affine]:
         """The predicates over the last axes of lanes of that shape."""

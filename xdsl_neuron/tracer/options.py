@@ -15,6 +15,11 @@ class TraceOptions:
     `enable_scalar_expansion`: a tile made in the body of a rolled loop is marked for
     the pass `penguin-scalar-expansion` to give it a copy per iteration.
 
+    `output_parameters`: a kernel may write every parameter that is a tensor, as those
+    that `nki.trace` decorates do; others annotate what they write.
+
+    `force_auto_alloc`: addresses that the kernel gives its tiles are ignored.
+
     `max_instructions`: a trace that makes more is refused, before a loop unrolled in
     Python takes all memory. Our choice; the documents give no number.
 
@@ -23,6 +28,8 @@ class TraceOptions:
 
     enable_const_rewrite: bool = False
     enable_scalar_expansion: bool = False
+    output_parameters: bool = False
+    force_auto_alloc: bool = False
     max_instructions: int = 250_000
     ranks: int = 1
 

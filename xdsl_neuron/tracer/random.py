@@ -11,7 +11,7 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.tracer.accumulators import scalar_operand
 from xdsl_neuron.tracer.index import Mask
-from xdsl_neuron.tracer.rows import partition_mask
+from xdsl_neuron.tracer.row_masks import row_mask
 from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.tiles import ENGINES, Number, TileBuilders, immediate
 from xdsl_neuron.tracer.views import Buffer, Layout, View
@@ -137,12 +137,15 @@ class RandomBuilders(TileBuilders):
         state = self._state(Engine.DVE, dst)
         properties: dict[str, Attribute] = {}
         drop = scalar_operand(properties, "probability_imm", probability)
+        clip, fresh = row_mask(mask, data, "dropout"), not dst.base.written
         self.emit(
             penguin.DropoutMaskOp,
-            [dst, state, data, state, drop],
+            [clip.part(dst), state, clip.part(data), state, drop],
             properties,
-            mask=partition_mask(mask, data, "dropout"),
+            mask=clip.partitions,
             name=name,
             deps=deps,
         )
+        if fresh:
+            dst.base.mask = clip.whole
         return dst

@@ -12,32 +12,14 @@ from xdsl_neuron.dialects.neuron import AffineAttr, AluOpAttr
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, MatmulAccumulate
 from xdsl_neuron.tracer.accumulators import Fold
-from xdsl_neuron.tracer.errors import NKINotImplementedError
 from xdsl_neuron.tracer.index import Mask
 from xdsl_neuron.tracer.matrix import ACCUMULATE, ArrayTile
+from xdsl_neuron.tracer.row_masks import row_mask
 from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.tiles import TileBuilders, immediate
 from xdsl_neuron.tracer.views import View
 
 WIDTH = 8
-
-
-def partition_mask(mask: Mask | None, tile: View, api: str) -> Mask | None:
-    """
-    A mask over a tile's dimensions, over its partitions alone.
-
-    These instructions do the same with all elements of a partition, so a mask that
-    leaves out some of them would need a smaller access.
-    """
-    if mask is None:
-        return None
-    predicates = tuple(mask.over(tile.shape))
-    if any(predicate.lanes - {0} for predicate in predicates):
-        raise NKINotImplementedError(
-            f"{api} with a mask over free dimensions ({mask}) is not supported; index "
-            "a smaller tile"
-        )
-    return Mask(predicates, tile.shape[:1])
 
 
 class RowBuilders(TileBuilders):
@@ -59,8 +41,17 @@ class RowBuilders(TileBuilders):
         first = sources[0]
         if dst is None:
             dst = self.new_tile((first.shape[0], columns), dtype or first.element_type)
-        clip = partition_mask(mask, first, api)
-        self.emit(kind, [dst, *sources], {}, mask=clip, name=name, deps=deps)
+        clip = row_mask(mask, first, api)
+        if kind is penguin.SundaMaxIndex8Op:
+            clip.check_positions(first.shape, api)
+        self.emit(
+            kind,
+            [dst, clip.part(first), *sources[1:]],
+            {},
+            mask=clip.partitions,
+            name=name,
+            deps=deps,
+        )
         return dst
 
     def max8(
@@ -140,17 +131,24 @@ class RowBuilders(TileBuilders):
         """The data with the first occurrence of each of 8 values replaced by `imm`."""
         if dst is None:
             dst = self.new_tile(data.shape, dtype or data.element_type)
-        outs = [dst] if dst_idx is None else [dst, dst_idx]
+        clip = row_mask(mask, data, "nc_match_replace8")
+        if dst_idx is not None:
+            clip.check_positions(data.shape, "nc_match_replace8")
+        part = clip.part(dst)
+        outs = [part] if dst_idx is None else [part, dst_idx]
+        fresh = not dst.base.written
         self.emit(
             penguin.SundaMatchReplace8Op
             if dst_idx is None
             else penguin.MaxIndexAndMatchReplaceOp,
-            [*outs, data, vals],
+            [*outs, clip.part(data), vals],
             {"imm": immediate(imm)},
-            mask=partition_mask(mask, data, "nc_match_replace8"),
+            mask=clip.partitions,
             name=name,
             deps=deps,
         )
+        if fresh:
+            dst.base.mask = clip.whole
         return dst
 
     def partition_reduce(
@@ -227,22 +225,30 @@ class RowBuilders(TileBuilders):
             "compare0": AluOpAttr(compares[0]),
             "compare1": AluOpAttr(compares[1]),
         }
+        clip = row_mask(mask, on_true, "range_select")
+        if on_true.ndim > 2:
+            clip.check_positions(on_true.shape, "range_select")
+        if clip.ranges is not None:
+            range_start += clip.ranges[0][0]
         if range_start:
             properties["range_start"] = immediate(range_start)
         kind: type[Instruction] = penguin.RangeSelectOp
-        outs: list[View | None] = [dst]
+        part, fresh = clip.part(dst), not dst.base.written
+        outs: list[View | None] = [part]
         if not fold.is_absent:
-            kind, outs = penguin.RangeSelectReduceOp, [dst, fold.result]
+            kind, outs = penguin.RangeSelectReduceOp, [part, fold.result]
             properties["reduce_op"] = AluOpAttr(reduce_op)
             fold.place(properties)
         self.emit(
             kind,
-            [*outs, on_true, *bounds],
+            [*outs, clip.part(on_true), *bounds],
             properties,
-            mask=partition_mask(mask, on_true, "range_select"),
+            mask=clip.partitions,
             name=name,
             deps=deps,
         )
+        if fresh:
+            dst.base.mask = clip.whole
         return dst
 
     def nonzero_with_count(

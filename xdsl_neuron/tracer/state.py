@@ -520,13 +520,15 @@ class TraceState:
         *,
         init: float | None = None,
         blocks: int = 1,
+        addresses: Sequence[int] = (),
         before: Operation | None = None,
         location: FileLineColLoc | None = None,
     ) -> Buffer:
         """
         A fresh buffer, allocated each time the current block executes.
 
-        `blocks` is the number of tiles it stands for.
+        `blocks` is the number of tiles it stands for; `addresses` holds the partition
+        and byte of each, where they are fixed.
         """
         try:
             kind = TensorType.of(tuple(shape), dtype, space)
@@ -534,8 +536,11 @@ class TraceState:
             raise NKIValueError(str(error)) from None
         name = name or self.locator.variable()
         in_loop = space.on_chip and before is None and len(self.blocks) > 1
+        in_loop = in_loop and not addresses
         expand = in_loop and self.options.enable_scalar_expansion
-        operation = penguin.AllocOp.make(kind, name, init, expand=expand, blocks=blocks)
+        operation = penguin.AllocOp.make(
+            kind, name, init, expand=expand, blocks=blocks, addresses=addresses
+        )
         self.insert(operation, location=location, before=before)
         block = operation.parent
         assert block is not None

@@ -49,6 +49,32 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   %b = penguin.alloc : <1x4097xf32, psum>
   // expected-error @below {{SB tensor overflow: a tensor of shape (128, 300000) and type uint8}}
   %c = bir.location @c : <128x300000xu8, sbuf>
+  // What blocks number is tiles of their own.
+  %d = penguin.alloc blocks 2 : <128x2x4096xf32, psum>
+  // expected-error @below {{PSUM tensor overflow: each of 6 blocks of a tensor of shape (128, 2, 3, 4097) and type float32 needs 16388 bytes in a partition, trn2 has 16384; use smaller tiles}}
+  %e = penguin.alloc blocks 6 : <128x2x3x4097xf32, psum>
+  // An address is in the memory, one for each block.
+  %h = penguin.alloc blocks 2 at [(64, 0), (64, 212980)] : <64x2x1xf32, sbuf>
+  // expected-error @below {{1 addresses of a tensor of shape (64, 2, 1) in sbuf}}
+  %i0 = penguin.alloc blocks 2 at [(64, 0)] : <64x2x1xf32, sbuf>
+  // expected-error @below {{address (65, 0): 64 partitions from 65 on exceed the 128 there are}}
+  %j0 = penguin.alloc at [(65, 0)] : <64x1xf32, sbuf>
+  // expected-error @below {{address (0, 212981): 4 bytes from 212981 on exceed the 212984 of a partition of sbuf}}
+  %k0 = penguin.alloc at [(0, 212981)] : <64x1xf32, sbuf>
+  // expected-error @below {{address (0, 2046): an address in psum is a multiple of 4 bytes}}
+  %l0 = penguin.alloc at [(0, 2046)] : <64x1xf32, psum>
+  // expected-error @below {{address (0, 2044): 8 bytes from 2044 on cross a PSUM bank of 2048 bytes}}
+  %m0 = penguin.alloc at [(0, 2044)] : <64x2xf32, psum>
+  // expected-error @below {{1 addresses of a tensor of shape (4, 4) in hbm}}
+  %n0 = bir.location @n at [(0, 0)] : <4x4xf32, hbm>
+  penguin.memset %d[0, 4096][1 x 128, 1 x 4096] {value = 0.0}
+  // expected-error @below {{access to 'dst' (d: f32[128, 2] in psum) does not reach one block of 4096 elements: a tensor of 2 blocks that does not fit into psum as a whole has its block dimensions indexed with loop indices or integers}}
+  penguin.memset %d[0, 4095][1 x 128, 1 x 2] {value = 0.0}
+  penguin.for parallel %i = 0 to 2 {
+    penguin.memset %d[0, %i * 4096 + 4095][1 x 128, 1 x 1] {value = 0.0}
+    // expected-error @below {{does not reach one block of 4096 elements}}
+    penguin.memset %d[0, %i * 2048][1 x 128, 1 x 1] {value = 0.0}
+  }
 }
 
 // -----

@@ -16,6 +16,10 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>, neuron.version 
       // CHECK-NEXT: penguin.sb_atom_store %out[%i * 128000][1000 x 128, 1 x 1000] <- %t where 299 - %i * 128 - l0 >= 0 {dma_qos = P1, after = [flow "I1"]}
       penguin.sb_atom_store %out[%i * 128000][1000 x 128, 1 x 1000] <- %t where 299 - %i * 128 - l0 >= 0 {dma_qos = P1, after = [flow "I1"]}
     }
+    // CHECK: %blocks = penguin.alloc blocks 64 init 0.0 : <128x16x4x512xf32, psum>
+    %blocks = penguin.alloc blocks 64 init 0.0 : <128x16x4x512xf32, psum>
+    // CHECK: %placed = penguin.alloc blocks 2 at [(0, 0), (32, 2048)] : <64x2x512xf32, psum>
+    %placed = penguin.alloc blocks 2 at [(0, 0), (32, 2048)] : <64x2x512xf32, psum>
     // CHECK: penguin.for sequential %j = 2 to 10 step 4 {
     penguin.for sequential %j = 2 to 10 step 4 {
     }

@@ -1,14 +1,9 @@
 """Functions, loops and memory locations of BIR."""
 
+from collections.abc import Mapping
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import (
-    IntegerAttr,
-    StringAttr,
-    SymbolNameConstraint,
-    UnitAttr,
-    i64,
-)
+from xdsl.dialects.builtin import StringAttr, SymbolNameConstraint, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -32,7 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects import structure
 from xdsl_neuron.dialects.bir.base import Row
-from xdsl_neuron.dialects.capacity import Sized
+from xdsl_neuron.dialects.capacity import Sized, render_storage, scan_storage
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import (
     Contents,
@@ -153,19 +148,18 @@ class LocationOp(Sized):
         role: TensorKind = TensorKind.INTERNAL,
         mutable: bool = False,
         contents: Contents | None = None,
-        blocks: int = 1,
+        storage: Mapping[str, Attribute] | None = None,
     ) -> Self:
-        """A location of this type and name."""
+        """A location of this type and name; `storage` as `scan_storage` gives it."""
         properties: dict[str, Attribute] = {
             "location_name": StringAttr(name),
             "kind": TensorKindAttr(role),
         }
-        if blocks != 1:
-            properties["blocks"] = IntegerAttr(blocks, i64)
         if mutable:
             properties["mutable"] = UnitAttr()
         if contents is not None:
             properties["contents"] = ContentsAttr(contents)
+        properties |= storage or {}
         operation = cls.create(result_types=[kind], properties=properties)
         if SSAValue.is_valid_name(name):
             operation.results[0].name_hint = name
@@ -195,10 +189,12 @@ class LocationOp(Sized):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        """Reads `@name [blocks n] [mutable] [kind [contents]] : <shape, space>`."""
+        """
+        Reads `@name [blocks n] [at addresses] [mutable] [kind [contents]] : <type>`.
+        """
         cursor = Cursor.at(parser)
         name = cursor.symbol()
-        blocks = cursor.integer() if cursor.keyword("blocks") else None
+        storage = scan_storage(cursor)
         role, mutable = TensorKind.INTERNAL, False
         if not cursor.peek(":"):
             mutable = cursor.keyword("mutable")
@@ -208,18 +204,14 @@ class LocationOp(Sized):
         kind = structure.scan_type(cursor)
         resume(parser, cursor.pos)
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        operation = cls.make(kind, name, role, mutable, contents)
-        if blocks is not None:
-            operation.properties["blocks"] = IntegerAttr(blocks, i64)
+        operation = cls.make(kind, name, role, mutable, contents, storage)
         if attributes is not None:
             operation.attributes.update(attributes.data)
         return operation
 
     def print(self, printer: Printer) -> None:
         """Writes the text `parse` reads."""
-        text = f" {symbol_text(self.location_name.data)}"
-        if self.blocks is not None:
-            text += f" blocks {self.block_count}"
+        text = f" {symbol_text(self.location_name.data)}{render_storage(self)}"
         if self.mutable is not None:
             text += " mutable"
         if self.kind.data is not TensorKind.INTERNAL or self.mutable is not None:

@@ -136,8 +136,8 @@ class IndirectCopy(Unmasked):
     """
     `local_gather`: each GpSIMD core gathers within its 16 partitions.
 
-    A core's indices run along its partitions first. Index k picks
-    `num_elem_per_idx` elements of every partition of the core.
+    A core's indices run along its partitions first. An index is the offset, in
+    elements, of `num_elem_per_idx` elements of every partition of the core.
     """
 
     ENGINES: ClassVar = (Engine.POOL,)

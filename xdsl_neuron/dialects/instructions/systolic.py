@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
+from xdsl_neuron.dialects.blocks import block_count, block_elements, within_block
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Operand, target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
@@ -265,11 +266,15 @@ def split_advice(size: int, limit: int) -> str:
 
 
 def check_bank(operand: Operand, bank_bytes: int) -> None:
-    """The access's bytes in a partition lie in one bank of its tensor."""
-    access = operand.access
-    if not access.offset.is_constant:
+    """The access's bytes in a partition lie in one bank of its tensor, or block."""
+    access, offset = operand.access, operand.access.offset
+    blocks = block_count(operand.value)
+    if blocks > 1:
+        size = block_elements(operand.type, blocks) * operand.type.dtype.bytes
+        offset = within_block(offset, size // operand.dtype.bytes)
+    if not offset.is_constant:
         return
-    start = access.offset.constant * operand.dtype.bytes
+    start = offset.constant * operand.dtype.bytes
     extent = sum(step * (num - 1) for step, num in access.pairs[1:] if step > 0)
     last = start + (extent + 1) * operand.dtype.bytes - 1
     if start // bank_bytes != last // bank_bytes:

@@ -1,36 +1,38 @@
 """The functional generation, `neuronxcc.nki`: tiles are values."""
 
-from collections.abc import Callable
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
-
 from xdsl_neuron.nki.functional import isa, language
-from xdsl_neuron.nki.functional.tile import Tile
-from xdsl_neuron.nki.kernel import Kernel, as_kernel, make_jit
-from xdsl_neuron.nki.specialise import Personality
+from xdsl_neuron.nki.functional.measure import baremetal, benchmark, profile
+from xdsl_neuron.nki.functional.personality import PERSONALITY
+from xdsl_neuron.nki.kernel import Kernel, Tracer, as_kernel, is_kernel, make_jit
 from xdsl_neuron.nki.specs import TensorSpec, tensor_spec
-
-PERSONALITY = Personality("neuronxcc.nki", "trn2", Tile, rolled=True)
+from xdsl_neuron.nki.typing import tensor
 
 jit = make_jit(PERSONALITY)
 
-# What runs, measures or profiles on a device elsewhere is simulated here.
-baremetal = benchmark = profile = jit
 
-
-def trace(kernel: Any, **options: Any) -> Callable[..., ModuleOp]:
+def trace(kernel: Any, **options: Any) -> Tracer:
     """
     `trace(kernel)(*specs)`: the verified `penguin` module of a kernel.
 
-    `options` are the fields of `xdsl_neuron.tracer.options.TraceOptions`.
+    `options` are the fields of `xdsl_neuron.tracer.options.TraceOptions`. Decorating a
+    function makes a kernel of the first releases, which returns nothing: it writes
+    those of its parameters that are outputs.
     """
-    return as_kernel(kernel, PERSONALITY).with_options(**options).trace
+    options.setdefault("output_parameters", not is_kernel(kernel))
+    return Tracer(as_kernel(kernel, PERSONALITY).with_options(**options))
 
 
 def simulate(kernel: Any, **options: Any) -> Kernel:
-    """`simulate(kernel)[grid](*arrays)`: runs a kernel and returns NumPy arrays."""
-    return as_kernel(kernel, PERSONALITY)
+    """
+    `simulate(kernel)[grid](*arrays)`: runs a kernel and returns NumPy arrays.
+
+    `options` are those of `trace`, and `level`: the module that is executed, "penguin",
+    or what it is lowered to, "bir" or "dma"; all give the same bits. Other options have
+    no effect.
+    """
+    return as_kernel(kernel, PERSONALITY).with_options(**options)
 
 
 def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
@@ -49,6 +51,7 @@ __all__ = [
     "profile",
     "simulate",
     "simulate_kernel",
+    "tensor",
     "tensor_spec",
     "trace",
 ]

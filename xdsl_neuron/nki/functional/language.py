@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from xdsl_neuron.nki.dtype import finfo
 from xdsl_neuron.nki.functional.all_reduce import all_reduce
 from xdsl_neuron.nki.functional.indexing import arange, mgrid
 from xdsl_neuron.nki.functional.loops import (
@@ -55,6 +56,7 @@ from xdsl_neuron.nki.language.random import (
     random_seed,
 )
 from xdsl_neuron.nki.language.rounding import ceil, floor, tan
+from xdsl_neuron.nki.language.running import device_print
 
 
 def __getattr__(name: str) -> Any:
@@ -74,10 +76,12 @@ __all__ = [
     "broadcast_to",
     "ceil",
     "cos",
+    "device_print",
     "dropout",
     "ds",
     "empty_like",
     "expand_dims",
+    "finfo",
     "floor",
     "full",
     "gather_flattened",

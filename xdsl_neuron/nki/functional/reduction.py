@@ -1,7 +1,8 @@
 """`nl.loop_reduce`: a fold over the iterations of loops."""
 
 from collections.abc import Sequence
-from math import inf
+from itertools import product
+from math import inf, prod
 from typing import Any, Final
 
 from xdsl_neuron.affine import Affine
@@ -13,15 +14,11 @@ from xdsl_neuron.nki.arguments import as_mask, as_view, is_sequence
 from xdsl_neuron.nki.dtype import as_optional_dtype
 from xdsl_neuron.nki.ops import as_alu
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import (
-    NKINotImplementedError,
-    NKISyntaxError,
-    NKIValueError,
-)
-from xdsl_neuron.tracer.index import IndexExpr
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
+from xdsl_neuron.tracer.index import Expr, IndexExpr, Shape
 from xdsl_neuron.tracer.symbols import Loop
 from xdsl_neuron.tracer.tiles import immediate
-from xdsl_neuron.tracer.views import View
+from xdsl_neuron.tracer.views import Buffer, Layout, View
 
 _IDENTITIES: Final = {
     AluOp.ADD: 0.0,
@@ -38,7 +35,9 @@ def loop_reduce(
     """
     The fold of `x` over all iterations of loops; it is there behind the loops.
 
-    One fp32 tile in front of the loops takes the result of each iteration, in order.
+    An fp32 tile in front of the outermost of the loops takes the result of each
+    iteration, in order; one of another `dtype` is cast from it. Loops in there that are
+    not folded have a tile for each of their iterations.
     """
     trace, tile, alu = session(), as_view(x, "x"), as_alu(op, "loop_reduce")
     kind = as_optional_dtype(dtype) or tile.element_type
@@ -47,30 +46,69 @@ def loop_reduce(
         raise NKIValueError(
             f"{alu} is not supported in 'loop_reduce', expected one of {names}"
         )
-    if kind is not DType.FLOAT32:
-        raise NKINotImplementedError(
-            f"loop_reduce with a result of type {kind.nki_name} is not supported: it "
-            "would be rounded in each iteration; use dtype=nl.float32 and cast behind "
-            "the loop"
-        )
-    outer = _outermost(loop_indices if is_sequence(loop_indices) else [loop_indices])
-    block = outer.operation.parent
-    assert block is not None
-    buffer = trace.create_tensor(tile.shape, kind, Space.SBUF, before=outer.operation)
-    buffer.block = block
-    result = trace.view.of(buffer)
-    trace.emit(
-        penguin.MemsetOp,
-        [result],
-        {"value": immediate(_IDENTITIES[alu])},
-        before=outer.operation,
+    clip = as_mask(mask)
+    outer, kept = _folded(loop_indices if is_sequence(loop_indices) else [loop_indices])
+    total = _accumulator(tile, DType.FLOAT32, outer, kept, _IDENTITIES[alu])
+    trace.tensortensor(alu, total, tile, clip, dst=total)
+    if kind is DType.FLOAT32:
+        return total
+    result = _accumulator(tile, kind, outer, kept)
+    return trace.tensor_copy(total, result)
+
+
+def _accumulator(
+    tile: View,
+    kind: DType,
+    outer: Loop,
+    kept: Sequence[Loop],
+    fill: float | None = None,
+) -> View:
+    """
+    A tile in front of the loop `outer`, for this iteration of the loops `kept`.
+
+    `fill` is what it starts with.
+    """
+    trace, operation = session(), outer.operation
+    partitions, *free = tile.shape
+    counts = [len(loop.values) for loop in kept]
+    buffer = trace.create_tensor(
+        (partitions, *counts, *free),
+        kind,
+        Space.SBUF,
+        blocks=prod(counts),
+        before=operation,
     )
-    trace.tensortensor(alu, result, tile, as_mask(mask), dst=result)
-    return result
+    size, offset = prod(free), Affine(0)
+    strides = [prod(counts[at + 1 :]) * size for at in range(len(kept))]
+    if fill is not None:
+        for start in product(*(range(count) for count in counts)):
+            at = sum(k * stride for k, stride in zip(start, strides, strict=True))
+            trace.emit(
+                penguin.MemsetOp,
+                [_block(buffer, tile.shape, at)],
+                {"value": immediate(fill)},
+                before=operation,
+            )
+    for loop, stride in zip(kept, strides, strict=True):
+        step = Affine.index(loop.number) - loop.values.start
+        offset = offset + step.floordiv(loop.values.step) * stride
+    return _block(buffer, tile.shape, offset.constant if offset.is_constant else offset)
 
 
-def _outermost(indices: Sequence[Any]) -> Loop:
-    """The outermost of the loops, which are all that are open from there on."""
+def _block(buffer: Buffer, shape: Shape, offset: Expr) -> View:
+    """One tile of a buffer of blocks."""
+    view = session().view.of(buffer)
+    partitions, *free = shape
+    pairs = [(1, partitions)]
+    step = 1
+    for extent in reversed(free):
+        pairs.insert(1, (step, extent))
+        step *= extent
+    return view.with_layout(Layout(tuple(pairs), 0, 0, offset, view.element_type))
+
+
+def _folded(indices: Sequence[Any]) -> tuple[Loop, list[Loop]]:
+    """The outermost of the loops, and the open ones in it that are not folded."""
     trace = session()
     loops = [loop for loop in trace.loops if isinstance(loop, Loop) and loop.open]
     asked: list[Loop] = []
@@ -91,9 +129,5 @@ def _outermost(indices: Sequence[Any]) -> Loop:
     if not asked:
         raise NKIValueError("loop_indices must name at least one loop")
     first = min(asked, key=lambda loop: loop.number)
-    if any(loop.number > first.number and loop not in asked for loop in loops):
-        raise NKINotImplementedError(
-            "loop_reduce over a loop around one that it does not fold is not "
-            "supported; swap the loops"
-        )
-    return first
+    kept = [loop for loop in loops if loop.number > first.number and loop not in asked]
+    return first, kept

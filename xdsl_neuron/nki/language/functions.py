@@ -1,6 +1,7 @@
 """Functions of `nl` on tiles that both personalities have."""
 
 from collections.abc import Callable
+from math import prod as product_of
 from typing import Any
 
 from xdsl_neuron.dtypes import DType
@@ -18,11 +19,8 @@ from xdsl_neuron.nki.arguments import (
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.elementwise import sine
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import (
-    NKINotImplementedError,
-    NKITypeError,
-    NKIValueError,
-)
+from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
+from xdsl_neuron.tracer.index import Mask
 from xdsl_neuron.tracer.views import View
 
 
@@ -195,32 +193,35 @@ def all(x: Any, axis: Any, dtype: Any = bool, *, mask: Any = None) -> View:
     )
 
 
-def _refuse_mask(name: str, mask: Any) -> None:
-    """What is counted is the whole extent, which a mask would make too many."""
-    if as_mask(mask) is not None:
-        raise NKINotImplementedError(
-            f"{name} with a mask is not supported: the number of elements it leaves is "
-            "not counted; mask the sum and divide by that number"
-        )
-
-
 @api
 def mean(
     x: Any, axis: Any, dtype: Any = None, keepdims: bool = False, *, mask: Any = None
 ) -> View:
-    """The sum over the free dimensions `axis` divided by their number."""
-    trace, tile = session(), as_view(x, "x")
-    _refuse_mask("mean", mask)
-    axes = as_axes(axis)
-    count = 1
-    for a in axes:
-        count *= tile.shape[a]
+    """
+    The sum over the free dimensions `axis` divided by the number of elements.
+
+    A mask leaves elements out of both: how many it keeps of a row is counted by the
+    same reduction over ones.
+    """
+    trace, tile, axes, clip = session(), as_view(x, "x"), as_axes(axis), as_mask(mask)
+    kind = _kind(dtype) or tile.element_type
     total = trace.tensorreduce(
-        AluOp.ADD, tile, axes, None, DType.FLOAT32, keepdims=keepdims
+        AluOp.ADD, tile, axes, clip, DType.FLOAT32, keepdims=keepdims
     )
-    return trace.tensorscalar(
-        total, AluOp.MULT, 1.0 / count, dtype=_kind(dtype) or tile.element_type
-    )
+    if clip is None:
+        count = product_of(tile.shape[a] for a in axes)
+        return trace.tensorscalar(total, AluOp.MULT, 1.0 / count, dtype=kind)
+    ones = trace.filled(tile.shape, 1.0, DType.FLOAT32)
+    kept = trace.tensorreduce(AluOp.ADD, ones, axes, clip, keepdims=keepdims)
+    rows = _rows_of(clip, tile, total)
+    return trace.tensortensor(AluOp.DIVIDE, total, kept, rows, kind)
+
+
+def _rows_of(mask: Mask, tile: View, result: View) -> Mask | None:
+    """What a mask over a tile says of the partitions of a reduction's result."""
+    predicates = tuple(p for p in mask.over(tile.shape) if not p.lanes - {0})
+    shape = (result.shape[0], *(1,) * (result.ndim - 1))
+    return Mask(predicates, shape) if predicates else None
 
 
 @api
@@ -228,14 +229,12 @@ def var(
     x: Any, axis: Any, dtype: Any = None, keepdims: bool = False, *, mask: Any = None
 ) -> View:
     """The mean of the squared distance to the mean (penguin.md 7.1)."""
-    trace, tile, axes = session(), as_view(x, "x"), as_axes(axis)
-    _refuse_mask("var", mask)
-    centre = mean(tile, axes, dtype=DType.FLOAT32, keepdims=True)
-    distance = trace.tensortensor(AluOp.SUBTRACT, tile, centre, None, DType.FLOAT32)
-    square = trace.tensortensor(AluOp.MULT, distance, distance)
-    return mean(
-        square, axes, dtype=_kind(dtype) or tile.element_type, keepdims=keepdims
-    )
+    trace, tile, axes, clip = session(), as_view(x, "x"), as_axes(axis), as_mask(mask)
+    centre = mean(tile, axes, dtype=DType.FLOAT32, mask=clip, keepdims=True)
+    distance = trace.tensortensor(AluOp.SUBTRACT, tile, centre, clip, DType.FLOAT32)
+    square = trace.tensortensor(AluOp.MULT, distance, distance, clip)
+    kind = _kind(dtype) or tile.element_type
+    return mean(square, axes, dtype=kind, mask=clip, keepdims=keepdims)
 
 
 @api

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from xdsl_neuron.arch import TRN1, Arch
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.nki.dtype import NAMED
+from xdsl_neuron.nki.dtype import NAMED, FloatLimits
 from xdsl_neuron.nki.enums import MemoryRegion
 from xdsl_neuron.nki.generations import refuse_name
 from xdsl_neuron.nki.ops import OPS
@@ -55,6 +55,7 @@ VALUES: Final[dict[str, Any]] = {
     **OPS,
     **{region.name: region for region in MemoryRegion},
     "tile_size": tile_size,
+    "fp32": FloatLimits(DType.FLOAT32),
 }
 """What `nl.<name>` is, for names that are not functions."""
 

@@ -16,7 +16,7 @@ from xdsl_neuron.nki.arguments import (
 from xdsl_neuron.nki.dtype import as_dtype, as_optional_dtype
 from xdsl_neuron.nki.enums import as_region
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKINotImplementedError
+from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.views import View
 
 
@@ -25,7 +25,10 @@ def random_seed(seed: Any, *, mask: Any = None) -> None:
     """Seeds the generator with an integer or a tile of one 32-bit integer."""
     trace = session()
     if as_mask(mask) is not None:
-        raise NKINotImplementedError("random_seed with a mask is not supported")
+        raise NKISyntaxError(
+            "random_seed takes no mask: an engine has one generator, not one for each "
+            "element; seed it in front of the loop"
+        )
     if not isinstance(seed, View):
         seed = trace.filled((1, 1), as_integer(seed, "seed"), DType.INT32)
     elif seed.space is Space.HBM:
@@ -38,13 +41,15 @@ def rand(
     shape: Any, dtype: Any = "float32", buffer: Any = None, name: Any = None
 ) -> View:
     """Uniform numbers in [0, 1): the upper 23 bits of a word each (bir.md 10.8)."""
-    if as_region(buffer).space is not Space.SBUF:
-        raise NKINotImplementedError("rand makes a tile in sbuf")
-    trace = session()
-    words = trace.new_tile(as_shape(shape), DType.UINT32, name=as_name(name))
+    space = as_region(buffer).space
+    if not space.on_chip:
+        raise NKISyntaxError("Creating HBM tensor with init value is not supported.")
+    trace, extents = session(), as_shape(shape)
+    words = trace.new_tile(extents, DType.UINT32)
     trace.rng(words, Engine.DVE)
     top = trace.tensorscalar(words, AluOp.LOGICAL_SHIFT_RIGHT, 9)
-    return trace.tensorscalar(top, AluOp.MULT, 2.0**-23, dtype=as_dtype(dtype))
+    tile = trace.new_tile(extents, as_dtype(dtype), space, name=as_name(name))
+    return trace.tensorscalar(top, AluOp.MULT, 2.0**-23, dst=tile)
 
 
 @api

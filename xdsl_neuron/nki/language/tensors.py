@@ -1,15 +1,20 @@
 """`nl.ndarray` and its kin for both personalities."""
 
+from contextlib import ExitStack
 from math import prod
 from typing import Any, NamedTuple
 
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.dialects.blocks import usable_bytes
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import Space
+from xdsl_neuron.isa import LoopKind, Space
 from xdsl_neuron.nki.arguments import as_name, as_shape, is_sequence
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.enums import MemoryRegion, as_region
+from xdsl_neuron.nki.placement import Placement
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError
+from xdsl_neuron.tracer.index import Expr
 from xdsl_neuron.tracer.views import Buffer, Layout, View
 
 
@@ -28,6 +33,7 @@ class Request(NamedTuple):
     dtype: DType
     region: MemoryRegion
     name: str | None
+    placement: Placement
 
 
 def request(shape: Any, dtype: Any, buffer: Any, name: Any) -> Request:
@@ -36,12 +42,15 @@ def request(shape: Any, dtype: Any, buffer: Any, name: Any) -> Request:
     marked = [at for at, extent in enumerate(sizes) if isinstance(extent, ParDim)]
     if len(marked) > 1:
         raise NKISyntaxError(f"more than one par_dim in shape {tuple(sizes)}")
+    if not isinstance(buffer, Placement):
+        buffer = Placement(as_region(buffer))
     return Request(
         as_shape(sizes),
         marked[0] if marked else 0,
         as_dtype(dtype),
-        as_region(buffer),
+        buffer.region,
         as_name(name),
+        buffer,
     )
 
 
@@ -56,6 +65,10 @@ def make_tensor(wanted: Request, *, init: float | None = None) -> View:
         return trace.view.of(buffer)
     at = wanted.par
     stored = (shape[at], *shape[:at], *shape[at + 1 :]) if shape else shape
+    addresses: list[int] = []
+    if shape and not trace.options.force_auto_alloc:
+        size = prod(shape[at + 1 :]) * wanted.dtype.bytes
+        addresses = wanted.placement.addresses(shape[:at], shape[at], size)
     buffer = trace.create_tensor(
         stored,
         wanted.dtype,
@@ -63,6 +76,7 @@ def make_tensor(wanted: Request, *, init: float | None = None) -> View:
         wanted.name,
         init=init,
         blocks=max(prod(shape[:at]), 1),
+        addresses=addresses,
     )
     view = trace.view.of(buffer)
     if not at:
@@ -92,5 +106,19 @@ def fill(view: View, value: float) -> View:
     """Sets every element of a fresh tensor."""
     if view.space is Space.HBM:
         raise NKISyntaxError("Creating HBM tensor with init value is not supported.")
-    session().memset(value=value, dst_tile=view.of(view.base))
+    trace, whole = session(), view.of(view.base)
+    kind = view.base.type
+    if kind.data.bytes_per_partition <= usable_bytes(kind.space, trace.arch):
+        trace.memset(value=value, dst_tile=whole)
+        return view
+    # What does not fit as a whole has blocks, which are filled one by one.
+    blocks = max(view.layout.par, 0)
+    partitions, *free = whole.layout.pairs
+    offset: Expr = 0
+    with ExitStack() as scopes:
+        for step, num in free[:blocks]:
+            loop = scopes.enter_context(trace.scope(LoopKind.PARALLEL, range(num)))
+            offset = Affine.index(loop.number) * step + offset
+        layout = Layout((partitions, *free[blocks:]), 0, 0, offset, view.element_type)
+        trace.memset(value=value, dst_tile=whole.with_layout(layout))
     return view

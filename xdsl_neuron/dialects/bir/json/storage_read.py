@@ -3,7 +3,8 @@
 import binascii
 from base64 import b64decode
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.bir import LocationOp
@@ -15,7 +16,7 @@ from xdsl_neuron.dialects.bir.json.values import (
     read_dtype,
 )
 from xdsl_neuron.dialects.bir.json.write import hint_of
-from xdsl_neuron.dialects.instruction_text import integer
+from xdsl_neuron.dialects.capacity import placements_attribute
 from xdsl_neuron.dialects.neuron import Blob, Contents, Identity, Splat, TensorType
 from xdsl_neuron.isa import Space, TensorKind
 
@@ -43,6 +44,11 @@ def read_location(node: Node, memory: Node, name: str) -> LocationOp:
     except VerifyException as error:
         node.child("tensor_shape").fail(str(error))
     mutable, contents = extra.get("mutable"), extra.get("contents")
+    storage: dict[str, Attribute] = {}
+    if (blocks := extra.get("blocks")) is not None:
+        storage["blocks"] = IntegerAttr(blocks.integer(), i64)
+    if (addresses := extra.get("addresses")) is not None:
+        storage["addresses"] = _addresses(addresses)
     label = extra.get("name")
     label_text = name if label is None else label.string()
     location = LocationOp.make(
@@ -51,13 +57,19 @@ def read_location(node: Node, memory: Node, name: str) -> LocationOp:
         node.child("kind").member(TensorKind),
         mutable is not None and mutable.boolean(),
         None if contents is None else _contents(contents),
+        storage,
     )
-    blocks = extra.get("blocks")
-    if blocks is not None:
-        location.properties["blocks"] = integer(blocks.integer())
     location.attributes.update(attributes_from_json(extra.get("attributes")))
     location.result.name_hint = read_hint(node, label_text)
     return location
+
+
+def _addresses(node: Node) -> Attribute:
+    """Partition and byte of each block."""
+    values = node.integers()
+    if len(values) % 2:
+        node.fail("an address is a partition and a byte")
+    return placements_attribute(values)
 
 
 def read_hint(node: Node, name: str) -> str | None:

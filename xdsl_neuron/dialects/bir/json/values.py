@@ -109,7 +109,10 @@ def from_json_value(
     if isinstance(node.value, list) and (kind is None or kind is ArrayAttr):
         return ArrayAttr([StringAttr(item.string()) for item in node.array()])
     if kind is None or (isinstance(node.value, dict) and "attribute" in node.value):
-        return parse_attribute(node.child("attribute"))
+        found = parse_attribute(node.child("attribute"))
+        if kind is not None and not isinstance(found, kind):
+            node.fail(f"expected an attribute '{kind.name}', got '{found.name}'")
+        return found
     if kind is UnitAttr:
         return UnitAttr() if node.boolean() else None
     if issubclass(kind, EnumAttribute):

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from xdsl_neuron.affine import Affine
-from xdsl_neuron.arch import get_arch
+from xdsl_neuron.arch import Arch, get_arch
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects.bir import (
     BasicBlockOp,
@@ -54,7 +54,7 @@ from xdsl_neuron.dialects.neuron import (
     TargetAttr,
     TensorType,
 )
-from xdsl_neuron.isa import EdgeKind, Engine, LoopKind, TensorKind
+from xdsl_neuron.isa import EdgeKind, Engine, LoopKind, Space, TensorKind
 
 ORIGIN = "Penguin"
 """`NamedObjectOrigin` of what comes from the Penguin level (bir.md 1.13)."""
@@ -284,6 +284,12 @@ class FunctionWriter:
             "base": 0,
             "allocated": False,
         }
+        if len(location.placements) == 1:  # blocks have addresses in the extension
+            ((row, byte),) = location.placements
+            memory |= {"addr": byte, "base": row, "allocated": True}
+            if spec.space is Space.PSUM:
+                bank = Arch.psum_bank_bytes
+                memory |= {"addr": byte % bank, "bank": byte // bank}
         found: dict[str, Json] = {
             "Skind": "memory_location_set",
             "name": f"{name}_set",
@@ -309,6 +315,8 @@ class FunctionWriter:
             extra["blocks"] = location.block_count
         if location.mutable is not None:
             extra["mutable"] = True
+        if location.addresses is not None:
+            extra["addresses"] = [*location.addresses.get_values()]
         if location.contents is not None:
             extra["contents"] = contents_to_json(location.contents.data)
         if not self._leads(location):

@@ -1,0 +1,139 @@
+"""`penguin-lower-broadcast`: copies of one partition to many by the tensor engine."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from xdsl_neuron.access import Pattern
+from xdsl_neuron.arch import Arch
+from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.instruction import Operand
+from xdsl_neuron.dialects.neuron import (
+    Access,
+    EngineAttr,
+    ImmediateAttr,
+    MatmulAccumulateAttr,
+    Pair,
+    TensorType,
+)
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.isa import Engine, MatmulAccumulate, Space
+from xdsl_neuron.passes.rebuild import operations_of, replace_with
+
+_DTYPES: Final = (DType.FLOAT32, DType.BFLOAT16, DType.FLOAT16)
+_COLUMNS: Final = Arch.psum_bank_bytes // DType.FLOAT32.bytes
+
+
+@dataclass(frozen=True)
+class PenguinLowerBroadcast(ModulePass):
+    """
+    Moves partition broadcasts to the tensor engine (penguin.md 8, `legalize_pe_insts`).
+
+    The documents give the pass's name and its place only; this is the transformation
+    that public kernels write by hand: a row of ones is the stationary operand, so each
+    row of the result is one product of the data with 1. A copy whose source steps by 0
+    over partitions becomes a memset of ones, and for each bank of columns a matmul and
+    a copy out of PSUM. It is not in a pipeline: the vector engine reads such a source
+    too, and a matmul turns -0 into 0 as its sum starts from 0.
+
+    A copy of another type than fp32, bf16 and fp16, out of PSUM, under a mask, or of
+    columns that are not one stride stays as it is.
+
+    Precondition: none.
+    Postcondition: no copy that could be one is a broadcast of partitions.
+    """
+
+    name = "penguin-lower-broadcast"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Lowers the broadcasts of every function."""
+        for copy in operations_of(op, penguin.TensorCopyOp):
+            new = _lowered(copy)
+            if new is not None:
+                replace_with(copy, new)
+
+
+def _lowered(copy: penguin.TensorCopyOp) -> list[Operation] | None:
+    data = copy.data()
+    src, dst = data["src"], data["dst"]
+    step, partitions = src.access.pairs[0]
+    if step or partitions == 1 or copy.masks() or src.space is not Space.SBUF:
+        return None
+    columns, rows = _columns(src), _columns(dst)
+    if src.dtype not in _DTYPES or columns is None or rows is None:
+        return None
+    ones = penguin.AllocOp.make(
+        TensorType.of((1, partitions), src.dtype, Space.SBUF), "ones"
+    )
+    new: list[Operation] = [
+        ones,
+        penguin.MemsetOp.make([ones.result], {"value": ImmediateAttr.of(1.0)}),
+    ]
+    total = columns[1]
+    for start in range(0, total, _COLUMNS):
+        count = min(_COLUMNS, total - start)
+        read = _part(src, (1, 1), columns, start, count)
+        write = _part(dst, dst.access.pairs[0], rows, start, count)
+        new += _chunk(copy, ones.result, (read, write), partitions)
+    last = new[-1]
+    for name in ("inst_name", "after"):
+        value = copy.properties.get(name)
+        if value is not None and isinstance(last, penguin.TensorCopyOp):
+            last.properties[name] = value
+    return new
+
+
+def _columns(operand: Operand) -> Pair | None:
+    """The free elements as one (step, num); None where they are no one stride."""
+    free = Pattern(0, operand.access.pairs[1:]).normalise().pairs
+    if not free:
+        return (1, 1)
+    return free[0] if len(free) == 1 else None
+
+
+def _part(
+    operand: Operand, partitions: Pair, columns: Pair, start: int, count: int
+) -> Access:
+    access, (step, _) = operand.access, columns
+    return Access(
+        access.offset + start * step,
+        (partitions, (step, count)),
+        access.partition,
+        access.dtype,
+    )
+
+
+def _chunk(
+    copy: penguin.TensorCopyOp,
+    ones: SSAValue,
+    accesses: tuple[Access, Access],
+    partitions: int,
+) -> list[Operation]:
+    """One bank of columns: by the tensor engine into PSUM, and out of it."""
+    read, write = accesses
+    data, indices = copy.data(), copy.loop_indices()
+    count = prod(num for _, num in read.pairs[1:])
+    wide = penguin.AllocOp.make(
+        TensorType.of((partitions, count), DType.FLOAT32, Space.PSUM), "broadcast"
+    )
+    properties: dict[str, Attribute] = {
+        "engine": EngineAttr(Engine.PE),
+        "accumulate": MatmulAccumulateAttr(MatmulAccumulate.OVERWRITE),
+    }
+    return [
+        wide,
+        penguin.MatMulOp.make(
+            [wide.result, ones, data["src"].value],
+            properties,
+            [None, None, read],
+            indices,
+        ),
+        penguin.TensorCopyOp.make(
+            [data["dst"].value, wide.result], {}, [write, None], indices
+        ),
+    ]
