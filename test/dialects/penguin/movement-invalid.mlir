@@ -57,12 +57,14 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   %h = penguin.alloc blocks 2 at [(64, 0), (64, 212980)] : <64x2x1xf32, sbuf>
   // expected-error @below {{1 addresses of a tensor of shape (64, 2, 1) in sbuf}}
   %i0 = penguin.alloc blocks 2 at [(64, 0)] : <64x2x1xf32, sbuf>
+  // near miss: `(65, 0)` -> `(64, 0)`
   // expected-error @below {{address (65, 0): 64 partitions from 65 on exceed the 128 there are}}
   %j0 = penguin.alloc at [(65, 0)] : <64x1xf32, sbuf>
   // expected-error @below {{address (0, 212981): 4 bytes from 212981 on exceed the 212984 of a partition of sbuf}}
   %k0 = penguin.alloc at [(0, 212981)] : <64x1xf32, sbuf>
   // expected-error @below {{address (0, 2046): an address in psum is a multiple of 4 bytes}}
   %l0 = penguin.alloc at [(0, 2046)] : <64x1xf32, psum>
+  // near miss: `(0, 2044)` -> `(0, 2040)`
   // expected-error @below {{address (0, 2044): 8 bytes from 2044 on cross a PSUM bank of 2048 bytes}}
   %m0 = penguin.alloc at [(0, 2044)] : <64x2xf32, psum>
   // expected-error @below {{1 addresses of a tensor of shape (4, 4) in hbm}}
@@ -72,6 +74,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   penguin.memset %d[0, 4095][1 x 128, 1 x 2] {value = 0.0}
   penguin.for parallel %i = 0 to 2 {
     penguin.memset %d[0, %i * 4096 + 4095][1 x 128, 1 x 1] {value = 0.0}
+    // near miss: `%i * 2048` -> `%i * 4096`
     // expected-error @below {{does not reach one block of 4096 elements}}
     penguin.memset %d[0, %i * 2048][1 x 128, 1 x 1] {value = 0.0}
   }

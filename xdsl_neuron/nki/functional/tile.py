@@ -28,13 +28,11 @@ class Tile(LanguageTensor):
     __slots__ = ()
 
     def __getitem__(self, item: Any) -> Self:
-        if self.space.on_chip:
+        items: tuple[Any, ...] = item if is_tuple(item) else (item,)
+        if self.space.on_chip and any(_is_scalar(each) for each in items):
             # One element of a tile is an offset that is known while running.
-            items: tuple[Any, ...] = item if is_tuple(item) else (item,)
             item = tuple(
-                session().load_tensor_to_register(each)
-                if isinstance(each, View) and each.size == 1
-                else each
+                session().load_tensor_to_register(each) if _is_scalar(each) else each
                 for each in items
             )
         return super().__getitem__(item)
@@ -266,3 +264,8 @@ class MatmulResult(Tile):
         self, psum: View, accumulate: MatmulAccumulate = MatmulAccumulate.AUTO
     ) -> None:
         self._emit_matmul(psum, accumulate=accumulate, location=self._location)
+
+
+def _is_scalar(index: object) -> bool:
+    """Whether an index is one element of a tile."""
+    return isinstance(index, View) and index.size == 1
