@@ -233,6 +233,23 @@ class AccumulateCommand(NumberedEnum):
     LOAD_ACCUMULATE = "LoadAccumulate", 5
 
 
+class RandomAlgorithm(NumberedEnum):
+    """`RandomAlgorithmKind` (bir.md 1.20)."""
+
+    LFSR = "LFSR", 0
+    PCG32 = "PCG32", 1
+    PHILOX_1 = "PHILOX_1", 2
+
+
+class RandomDistribution(NumberedEnum):
+    """`RandomDistributionKind` (bir.md 1.20)."""
+
+    RAW = "Raw", 0
+    UNIFORM = "Uniform", 1
+    NORMAL = "Normal", 2
+    BINOMIAL = "Binomial", 3
+
+
 class MatmulAccumulate(NumberedEnum):
     """
     How a matmul meets what its PSUM destination holds.

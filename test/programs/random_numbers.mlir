@@ -8,6 +8,7 @@ penguin.func @f(a = %a: !neuron.tensor<100x64xf32, hbm>, seed = %g: !neuron.tens
   %d = penguin.alloc : <128x64xu16, hbm>
   %e = penguin.alloc : <128x24xu32, hbm>
   %f = penguin.alloc : <128x6xu32, hbm>
+  %h = penguin.alloc : <128x24xu32, hbm>
   %one = penguin.alloc : <1x1xu32, sbuf>
   %s = penguin.alloc : <128x24xu32, sbuf>
   %q = penguin.alloc : <128x6xu32, sbuf>
@@ -18,6 +19,14 @@ penguin.func @f(a = %a: !neuron.tensor<100x64xf32, hbm>, seed = %g: !neuron.tens
   penguin.rand_set_state %q <- %q {engine = Pool}
   penguin.rng %n, %q <- %q {engine = Pool}
   penguin.rand_get_state %q <- %q {engine = Pool}
+  %w = penguin.alloc : <128x8xu32, sbuf>
+  penguin.rand LFSR %w, %q <- %q {rand_num_steps = 2}
+  penguin.sb_atom_store %h[0][24 x 128, 1 x 8] <- %w
+  penguin.rand PCG32 %w, %q <- %q where 99 - l0 >= 0
+  penguin.sb_atom_store %h[8][24 x 128, 1 x 8] <- %w
+  penguin.rand PHILOX_1 %w, %q <- %q {rand_num_steps = 3}
+  penguin.sb_atom_store %h[16][24 x 128, 1 x 8] <- %w
+  penguin.get_rand_state %q <- %q {engine = Pool}
   penguin.for sequential %i = 0 to 2 {
     %x = penguin.alloc : <64x64xf32, sbuf>
     %u = penguin.alloc : <64x64xf32, sbuf>
@@ -30,6 +39,6 @@ penguin.func @f(a = %a: !neuron.tensor<100x64xf32, hbm>, seed = %g: !neuron.tens
   penguin.sb_atom_store %d <- %n
   penguin.sb_atom_store %e <- %s
   penguin.sb_atom_store %f <- %q
-  penguin.return c = %c, d = %d, e = %e, f = %f
+  penguin.return c = %c, d = %d, e = %e, f = %f, h = %h
 }
 }

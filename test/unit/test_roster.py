@@ -6,6 +6,7 @@ from levels import parse
 from xdsl_neuron.dialects.bir import Bir
 from xdsl_neuron.dialects.bir.roster import ABSTRACT, CREATED_BY, NAMES, lines, row_of
 from xdsl_neuron.machine import MachineError, prepare
+from xdsl_neuron.machine.analysis import executes
 
 
 def test_every_row_has_its_ordinal() -> None:
@@ -21,6 +22,26 @@ def test_first_levels() -> None:
     stated = {"CoreBarrier": 30, "NonzeroWithCount": 30, "GPSIMDSB2SB": 30}
     stated |= {"CollectiveCompute": 30, "QuantizeMx": 40, "MatmultMx": 40}
     assert later.items() >= stated.items()
+
+
+OTHERS = {"MatmultSparse"}
+"""Types that no operation stands for yet."""
+
+
+def test_every_type_exists() -> None:
+    """Of the 110 ordinals, the bases have no operation and the others have one."""
+    assert [line.ordinal for line in lines()] == list(range(110))
+    missing = {line.name for line in lines() if not line.operations}
+    assert missing - OTHERS == {NAMES[ordinal] for ordinal in ABSTRACT}
+    some = {28: "TensorScalar", 38: "BNBackprop2", 58: "GetRandState", 60: "Rand"}
+    some |= {72: "DMADescriptorReplicate", 103: "Exponential", 108: "DoWhile"}
+    assert {ordinal: NAMES[ordinal] for ordinal in some} == some
+
+
+def test_every_operation_is_executed_or_refused() -> None:
+    for line in lines():
+        for operation in line.operations:
+            assert executes(operation), operation.name
 
 
 def test_what_creates_each() -> None:

@@ -69,3 +69,31 @@ def test_gradient_of_the_input() -> None:
     scale, offset, slope = (c[:, i, None] for i in range(3))
     expected = (dy * np.float32(40) - ((x - mean) * slope + offset)) * scale
     assert np.array_equal(result, expected)
+
+
+def test_coefficients_in_two_tensors_or_in_one_give_the_same_bits() -> None:
+    """Also NaN, infinities, zeros, subnormals and one element per partition."""
+    special = np.array([np.nan, np.inf, -np.inf, -0.0, 1e-45, 3e38], np.float32)
+    x, dy = np.meshgrid(special, special)
+    x, dy = np.tile(x, (2, 1)), np.tile(dy, (2, 1))
+    mean, c = random((12, 1), 2), random((12, 3), 3)
+    c[0], mean[1] = 0, np.inf
+    for columns in (6, 1):
+        shape = f"12x{columns}xf32"
+        given = [np.ascontiguousarray(a[:, :columns]) for a in (x, dy)]
+        three = compute(
+            "penguin.bn_backprop %t <- %x0, %x1, %x2, %x3 {total_elements = 7.0}",
+            shape, shape, "12x1xf32", "12x3xf32", out=shape,
+        )  # fmt: skip
+        two = compute(
+            "penguin.bn_backprop2 %t <- %x0, %x1, %x2, %x3, %x4 "
+            "{total_elements = 7.0}",
+            shape, shape, "12x1xf32", "12x1xf32", "12x2xf32", out=shape,
+        )  # fmt: skip
+        (expected,) = run(three, *given, mean, c)
+        (result,) = run(two, *given, mean, c[:, 1:2].copy(), c[:, ::2].copy())
+        assert result.tobytes() == expected.tobytes()
+        with np.errstate(all="ignore"):
+            centred = (given[0] - mean) * c[:, 2:] + c[:, 1:2]
+            direct = (given[1] * np.float32(7) - centred) * c[:, :1]
+        assert np.array_equal(result, direct, equal_nan=True)

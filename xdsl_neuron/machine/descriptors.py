@@ -9,7 +9,7 @@ from xdsl_neuron.isa import AluOp
 from xdsl_neuron.machine.indirect import Gather, Scatter
 from xdsl_neuron.machine.sides import Side
 from xdsl_neuron.machine.site import Emitter, Scope, Site
-from xdsl_neuron.machine.transfer import Transfer
+from xdsl_neuron.machine.transfer import Replicated, Transfer
 from xdsl_neuron.machine.transposes import GatherTranspose, Permuted
 
 
@@ -25,6 +25,11 @@ def _side(site: Site, scope: Scope, operand: Operand) -> Side:
 
 
 class _Copy(Transfer):
+    def make_side(self, scope: Scope, operand: Operand) -> Side:
+        return _side(self, scope, operand)
+
+
+class _Replicate(Replicated):
     def make_side(self, scope: Scope, operand: Operand) -> Side:
         return _side(self, scope, operand)
 
@@ -63,6 +68,10 @@ def _cce(scope: Scope, op: dma.CceOp) -> Emitter:
     return _Copy(scope, op, accumulate=True).emit
 
 
+def _replicate(scope: Scope, op: dma.ReplicateOp) -> Emitter:
+    return _Replicate(scope, op).emit
+
+
 def _gather(scope: Scope, op: dma.GatherOp) -> Emitter:
     return _Gather(scope, op, op.limit, op.oob.data).emit
 
@@ -83,6 +92,7 @@ def _scatter(scope: Scope, op: dma.ScatterOp) -> Emitter:
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     dma.CopyOp: _copy,
     dma.CceOp: _cce,
+    dma.ReplicateOp: _replicate,
     dma.GatherOp: _gather,
     dma.ScatterOp: _scatter,
     dma.TransposeOp: _transpose,

@@ -12,7 +12,7 @@ from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.instructions import elementwise as isa
 from xdsl_neuron.dialects.neuron import ImmediateAttr
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import Engine
+from xdsl_neuron.isa import AluOp, Engine
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.lanes import FULL, lane_values, mask_array
 from xdsl_neuron.machine.nests import Nums, Strides, common_shape, regroup
@@ -274,6 +274,27 @@ def _tensor_scalar(scope: Scope, op: isa.TensorScalar) -> Emitter:
     return Elementwise(scope, op, kernel, arguments).emit
 
 
+def _tensor_scalar_const(scope: Scope, op: isa.TensorScalarConst) -> Emitter:
+    first, second = op.op0.data, op.op1.data
+    single = second is AluOp.BYPASS
+    number = int if first.is_bitvec else float
+    arguments: list[object] = [Tensor("src"), number(op.const0.value)]
+    if not single:
+        arguments.append(number(op.const1.value))
+
+    def kernel(site: Elementwise) -> Kernel:
+        return alu.tensor_scalar(
+            site.dtype("dst"),
+            site.dtype("src"),
+            first,
+            op.reverse0 is not None,
+            None if single else second,
+            op.reverse1 is not None,
+        )
+
+    return Elementwise(scope, op, kernel, arguments).emit
+
+
 def _scalar(
     name: str, immediate: ImmediateAttr | None, raw: bool, present: bool
 ) -> object:
@@ -434,6 +455,7 @@ def _iota(scope: Scope, op: isa.Iota) -> Emitter:
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.TensorTensor: _tensor_tensor,
     isa.TensorScalar: _tensor_scalar,
+    isa.TensorScalarConst: _tensor_scalar_const,
     isa.Activation: _activation,
     isa.Reciprocal: _reciprocal,
     isa.TensorCopy: _copy,

@@ -67,7 +67,22 @@ def _set_state(scope: Scope, op: isa.RandSetState) -> Emitter:
     return Call(scope, op, kernel, (Tensor("dst"),), (Tensor("src"),)).emit
 
 
-def _get_state(scope: Scope, op: isa.RandGetState) -> Emitter:
+def _rand(scope: Scope, op: isa.Rand) -> Emitter:
+    generator = numerics.generator(
+        op.random_algorithm.data, op.rand_num_steps.value.data
+    )
+    fill = numerics.random_bits(types_of(op)["dst"], generator)
+
+    def kernel(out: Array, advanced: Array, state: Array) -> None:
+        words = _words(state)
+        fill(out, words)
+        advanced[...] = words.reshape(advanced.shape)
+
+    outs = (Tensor("dst"), Tensor("next_state"))
+    return Call(scope, op, kernel, outs, (Tensor("state"),)).emit
+
+
+def _get_state(scope: Scope, op: isa.GetRandState) -> Emitter:
     def kernel(out: Array, state: Array) -> None:
         out[...] = state.reshape(out.shape)
 
@@ -101,6 +116,7 @@ HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.Rand2: _rand2,
     isa.SetRandState: _set_seed,
     isa.RandSetState: _set_state,
-    isa.RandGetState: _get_state,
+    isa.GetRandState: _get_state,
+    isa.Rand: _rand,
     isa.Dropout: _dropout,
 }

@@ -36,9 +36,17 @@ def _backprop(scope: Scope, op: isa.BNBackprop) -> Emitter:
     return Call(scope, op, kernel, (Tensor("dst"),), ins).emit
 
 
+def _backprop2(scope: Scope, op: isa.BNBackprop2) -> Emitter:
+    types = types_of(op)
+    kernel = batchnorm.bn_backprop2(types["dst"], types["src"])
+    ins = [*(Tensor(name) for name in op.INS), float(op.total_elements.value)]
+    return Call(scope, op, kernel, (Tensor("dst"),), ins).emit
+
+
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.BNStats: _stats,
     isa.BNStatsAggregate: _aggregate,
     isa.BNGradients: _gradients,
     isa.BNBackprop: _backprop,
+    isa.BNBackprop2: _backprop2,
 }

@@ -81,6 +81,21 @@ class SkippingTransfer(Transfer):
         super().emit_box(build, box)
 
 
+class Replicated(Transfer):
+    """Moves all rows of `src` to the first, the second, ... group of rows of `dst`."""
+
+    def emit_box(self, build: Build, box: Box) -> None:
+        dst, src = self.sides["dst"], self.sides["src"]
+        offset, nums = self.clipped(build, "dst", box)
+        source = self.clipped(build, "src", box)
+        rows = source[1][0]
+        build.reads(src, *source, src.strides)
+        build.writes(dst, offset, nums, dst.strides)
+        for first in range(0, nums[0], rows):
+            place = (offset + first * dst.strides[0], source[1])
+            build.move(dst, place, src, source, self.kernel)
+
+
 def adds(op: AluOpAttr | None) -> bool:
     """Whether a read-modify-write operation accumulates."""
     return op is not None and op.data is AluOp.ADD
@@ -99,8 +114,13 @@ def _copy(scope: Scope, op: isa.Copy) -> Emitter:
     return kind(scope, op, adds(op.rmw_op)).emit
 
 
+def _replicate(scope: Scope, op: isa.Replicate) -> Emitter:
+    return Replicated(scope, op).emit
+
+
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.Load: _load,
     isa.Save: _store,
     isa.Copy: _copy,
+    isa.Replicate: _replicate,
 }

@@ -103,14 +103,42 @@ def bn_gradients(dst: DType, src: DType) -> Kernel:
 
 
 @cache
-def bn_backprop(dst: DType, src: DType) -> Kernel:
+def bn_backprop2(dst: DType, src: DType) -> Kernel:
     """
-    Kernel(out, x, dy, mean, coefficients, total_elements): the gradient of the input.
+    Kernel(out, x, dy, mean, offset, slopes, total_elements): the input's gradient.
 
-    out = (dy * total_elements - ((x - mean) * Bc + A)) * scale with coefficients
-    [P, 3] = (scale, A, Bc) per partition, all fp32; x, dy and out are [P, N].
+    out = (dy * total_elements - ((x - mean) * Bc + A)) * scale with offset [P, 1] = A
+    and slopes [P, 2] = (scale, Bc) per partition, all fp32; x, dy and out are [P, N].
     """
     widen, store = to_float32(src), copy(dst, _F32)
+
+    def kernel(
+        out: Array,
+        x: Array,
+        dy: Array,
+        mean: Array,
+        offset: Array,
+        slopes: Array,
+        total_elements: float,
+    ) -> None:
+        partitions = x.shape[0]
+        rows, gradients = (widen(a).reshape(partitions, -1) for a in (x, dy))
+        scale, slope = (slopes.reshape(partitions, 2)[:, i, None] for i in range(2))
+        centred = (rows - mean.reshape(-1, 1)) * slope + offset.reshape(-1, 1)
+        result = (gradients * np.float32(total_elements) - centred) * scale
+        store(out, result.reshape(out.shape))
+
+    return kernel
+
+
+@cache
+def bn_backprop(dst: DType, src: DType) -> Kernel:
+    """
+    Kernel(out, x, dy, mean, coefficients, total_elements): as `bn_backprop2`.
+
+    `coefficients` [P, 3] are (scale, A, Bc) per partition.
+    """
+    inner = bn_backprop2(dst, src)
 
     def kernel(
         out: Array,
@@ -120,14 +148,8 @@ def bn_backprop(dst: DType, src: DType) -> Kernel:
         coefficients: Array,
         total_elements: float,
     ) -> None:
-        partitions = x.shape[0]
-        rows, slopes = (widen(a).reshape(partitions, -1) for a in (x, dy))
-        scale, offset, slope = (
-            coefficients.reshape(partitions, _TRIPLE)[:, i, None] for i in range(3)
-        )
-        centred = (rows - mean.reshape(-1, 1)) * slope + offset
-        result = (slopes * np.float32(total_elements) - centred) * scale
-        store(out, result.reshape(out.shape))
+        given = coefficients.reshape(x.shape[0], _TRIPLE)
+        inner(out, x, dy, mean, given[:, 1], given[:, ::2], total_elements)
 
     return kernel
 
@@ -144,6 +166,13 @@ RULES: Final = (
         "bn_aggr",
         "Chan's formula in the order of the triples; an empty triple changes nothing",
         "documented",
+        "bir.md 6.7",
+    ),
+    Rule(
+        "bn_backprop2",
+        "the formula of bn_backprop; the tensor of one coefficient is A, that of two "
+        "is (scale, Bc), in the order they have among three",
+        "our choice",
         "bir.md 6.7",
     ),
     Rule(

@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from ..dtypes import DType
+from ..isa import RandomAlgorithm
 from .casts import copy
 from .kernel import Array, Kernel, Scalar
 from .rules import Rule
@@ -140,6 +141,26 @@ def philox_block(counter: list[Array], key: tuple[Array, Array]) -> list[Array]:
     return [a, b, c, d]
 
 
+@cache
+def generator(algorithm: RandomAlgorithm, steps: int) -> Generator:
+    """The algorithm's generator, of which every `steps`-th word is given."""
+    every = _GENERATORS[algorithm]
+    if steps == 1:
+        return every
+
+    def generate(state: Array, count: int) -> Array:
+        return every(state, count * steps)[:, steps - 1 :: steps]
+
+    return generate
+
+
+_GENERATORS: Final[dict[RandomAlgorithm, Generator]] = {
+    RandomAlgorithm.LFSR: lfsr,
+    RandomAlgorithm.PCG32: pcg32,
+    RandomAlgorithm.PHILOX_1: philox,
+}
+
+
 def seed_state(seed: int, partitions: int, words: int) -> Array:
     """
     A state [partitions, words] from one 32-bit seed.
@@ -244,6 +265,15 @@ RULES: Final = (
         "a 32-bit seed is spread over partitions and words by Philox",
         "our choice",
         "bir.md 6.11",
+    ),
+    Rule(
+        "rand",
+        "the first words of a partition's six are the generator's state: 1 of the "
+        "LFSR, 2 of PCG32, a counter of 4 and a key of 2 of Philox; an element takes "
+        "the last of rand_num_steps words, a 64-bit one the last of the first and of "
+        "the next rand_num_steps",
+        "our choice",
+        "bir.md 4.5, 6.11",
     ),
     Rule("random floats", "23 bits, in [0, 1)", "documented", "bir.md 10.8"),
     Rule(

@@ -27,6 +27,7 @@ from xdsl_neuron.dialects.instructions.dma import (
     IndirectAccumulate,
     IndirectInstruction,
     IndirectLoad,
+    Replicate,
 )
 from xdsl_neuron.dialects.instructions.transpose import (
     DmaIndirectTranspose,
@@ -225,6 +226,8 @@ class _Transfer:
                 yield self._transpose(self.instruction, accesses)
             elif isinstance(self.instruction, IndirectInstruction):
                 yield from self._indirect(self.instruction, accesses)
+            elif isinstance(self.instruction, Replicate):
+                yield from self._replicate(accesses)
             else:
                 yield from self._direct(accesses)
 
@@ -240,6 +243,23 @@ class _Transfer:
         )
         for pair in copies(*sides, ordered):
             yield kind.make((dst.value, src.value), self._dtypes(), pair)
+
+    def _replicate(self, accesses: dict[str, Access]) -> Iterator[dma.Descriptor]:
+        """One descriptor, or one for each group of columns that one can hold."""
+        dst, src = self.data["dst"], self.data["src"]
+        self._check_overlap(accesses["dst"], accesses["src"])
+        widest = max(dst.dtype.bytes, src.dtype.bytes)
+        most = dma.RUN_BYTES_MAX // widest
+        for first in range(0, dst.shape[1], most):
+            last = min(first + most, dst.shape[1])
+            sides = [
+                in_bytes(
+                    accesses[o.name].restricted([(0, o.shape[0]), (first, last)]),
+                    o.dtype.bytes,
+                )
+                for o in (dst, src)
+            ]
+            yield dma.ReplicateOp.make((dst.value, src.value), self._dtypes(), sides)
 
     def _indirect(
         self, instruction: IndirectInstruction, accesses: dict[str, Access]

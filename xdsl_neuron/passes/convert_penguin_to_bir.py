@@ -380,6 +380,7 @@ _HANDLERS: dict[type[Operation], Handler] = {
     penguin.NeuronIndirectLoadOp: _same(bir.GenericIndirectLoadOp),
     penguin.NeuronIndirectSaveOp: _same(bir.GenericIndirectSaveOp),
     penguin.NeuronIndirectRMWOp: _same(bir.IndirectSaveAccumulateOp),
+    penguin.NeuronReplicateAPOp: _same(bir.DMACopyReplicateOp),
     penguin.DMATransposeLoadOp: _dma_transpose(bir.DMACopyTransposeOp, None),
     penguin.DMATransposeCopyOp: _dma_transpose(bir.DMACopyTransposeOp, None),
     penguin.DMAIndirectTransposeOp: _dma_transpose(
@@ -401,6 +402,7 @@ _HANDLERS: dict[type[Operation], Handler] = {
     penguin.PoolGatherOp: _compute(bir.GatherOp),
     penguin.TensorTensorOp: _compute(bir.TensorTensorOp),
     penguin.TensorScalarPtrOp: _compute(bir.TensorScalarPtrOp),
+    penguin.TensorScalarOp: _compute(bir.TensorScalarOp),
     penguin.ActivationOp: _compute(bir.ActivationOp),
     penguin.ReciprocalOp: _compute(bir.ReciprocalOp),
     penguin.TensorCopyOp: _compute(bir.TensorCopyOp),

@@ -6,7 +6,11 @@ from typing import Final
 from xdsl.ir import Attribute
 
 from xdsl_neuron.dialects import penguin
-from xdsl_neuron.dialects.instructions.random import DVE_WORDS, POOL_WORDS
+from xdsl_neuron.dialects.instructions.random import (
+    DVE_WORDS,
+    POOL_WORDS,
+    RAND_STATE_LEVEL,
+)
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.tracer.accumulators import scalar_operand
@@ -112,10 +116,15 @@ class RandomBuilders(TileBuilders):
         )
 
     def rand_get_state(self, dst: View, engine: Engine, name: str | None) -> None:
-        """Stores the words of the partitions of `dst`."""
+        """
+        Stores the words of the partitions of `dst`.
+
+        The generation without RandGetState has GetRandState (bir.md 7.3).
+        """
         state = self._state(engine, dst)
+        older = self.arch.level < RAND_STATE_LEVEL
         self.emit(
-            penguin.RandGetStateOp,
+            penguin.GetRandStateOp if older else penguin.RandGetStateOp,
             [dst, state],
             {"engine": ENGINES[engine]},
             name=name,

@@ -30,6 +30,14 @@ builtin.module attributes {neuron.target = #neuron.target<trn3>} {
     penguin.dropout_mask %a, %s <- %a, %s, probability = %v
     // CHECK-NEXT: penguin.dropout_mask %n, %s <- %n, %s {probability_imm = 0.5, keep_threshold}
     penguin.dropout_mask %n, %s <- %n, %s {probability_imm = 0.5, keep_threshold}
+    // CHECK-NEXT: penguin.get_rand_state %p <- %p where 63 - l0 >= 0 {engine = Pool}
+    penguin.get_rand_state %p <- %p where 63 - l0 >= 0 {engine = Pool}
+    // CHECK-NEXT: penguin.rand LFSR %n, %p <- %p
+    penguin.rand LFSR %n, %p <- %p {rand_num_steps = 1, distribution = Raw, params = []}
+    // CHECK-NEXT: penguin.rand PCG32 %n, %p <- %p where 63 - l0 >= 0 {rand_num_steps = 3}
+    penguin.rand PCG32 %n, %p <- %p where 63 - l0 >= 0 {rand_num_steps = 3}
+    // CHECK-NEXT: penguin.rand PHILOX_1 %n, %p <- %p {engine = DVE}
+    penguin.rand PHILOX_1 %n, %p <- %p {engine = DVE}
     penguin.return
   }
 }

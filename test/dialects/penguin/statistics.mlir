@@ -19,6 +19,8 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     penguin.bn_gradients %g <- %x, %dy, %m[0, 0][1 x 128, 1 x 1], %m[0, 1][1 x 128, 1 x 1]
     // CHECK-NEXT: penguin.bn_backprop %dy <- %x, %dy, %m[0, 0][1 x 128, 1 x 1], %g {total_elements = 512.0}
     penguin.bn_backprop %dy <- %x, %dy, %m[0, 0][1 x 128, 1 x 1], %g {total_elements = 512.0}
+    // CHECK-NEXT: penguin.bn_backprop2 %dy <- %x, %dy, %m[0, 0][1 x 128, 1 x 1], %g[0, 0][1 x 128, 1 x 1], %m where 99 - l0 >= 0 {total_elements = 512.0, engine = Pool}
+    penguin.bn_backprop2 %dy <- %x, %dy, %m[0, 0][1 x 128, 1 x 1], %g[0, 0][1 x 128, 1 x 1], %m where 99 - l0 >= 0 {total_elements = 512.0, engine = Pool}
     penguin.return
   }
 }

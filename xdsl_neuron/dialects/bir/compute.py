@@ -33,6 +33,14 @@ class TensorScalarPtrOp(elementwise.TensorScalar, BirInstruction):
 
 
 @irdl_op_definition
+class TensorScalarOp(elementwise.TensorScalarConst, BirInstruction):
+    """A tensor and constants of the instruction."""
+
+    name = "bir.tensor_scalar"
+    ROW: ClassVar = Row(28, "TensorScalar")
+
+
+@irdl_op_definition
 class ActivationOp(elementwise.Activation, BirInstruction):
     """A function of the scalar engine."""
 

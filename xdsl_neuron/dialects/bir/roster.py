@@ -78,7 +78,7 @@ CREATED_BY: Final = {
     "DMADescriptorCopy": "bir-lower-dma",
     "DMADescriptorCCE": "bir-lower-dma",
     "DMADescriptorTranspose": "bir-lower-dma",
-    "DMADescriptorReplicate": "lower_dma; bir-lower-dma writes a copy of step 0",
+    "DMADescriptorReplicate": "bir-lower-dma",
     "DMABlock": "bir-lower-dma",
     "CompareAndBranch": _BRANCHES,
     "UnconditionalBranch": _BRANCHES,
@@ -102,6 +102,7 @@ _DESCRIPTORS: Final = {
     "dma.gather": "DMADescriptorCopy",
     "dma.scatter": "DMADescriptorCopy",
     "dma.cce": "DMADescriptorCCE",
+    "dma.replicate": "DMADescriptorReplicate",
     "dma.transpose": "DMADescriptorTranspose",
     "dma.gather_transpose": "DMADescriptorTranspose",
 }

@@ -267,6 +267,30 @@ class DropoutOp(random.Dropout, BirInstruction):
 
 
 @irdl_op_definition
+class BNBackprop2Op(statistics.BNBackprop2, BirInstruction):
+    """The gradient of batch normalisation, its coefficients in two tensors."""
+
+    name = "bir.bn_backprop2"
+    ROW: ClassVar = Row(38, "BNBackprop2")
+
+
+@irdl_op_definition
+class GetRandStateOp(random.GetRandState, BirInstruction):
+    """Stores a state, on every generation."""
+
+    name = "bir.get_rand_state"
+    ROW: ClassVar = Row(58, "GetRandState")
+
+
+@irdl_op_definition
+class RandOp(random.Rand, BirInstruction):
+    """The bits of a published generator."""
+
+    name = "bir.rand"
+    ROW: ClassVar = Row(60, "Rand")
+
+
+@irdl_op_definition
 class QuantizeMxOp(mx.QuantizeMx, BirInstruction):
     """Packed data and its scales."""
 

@@ -66,6 +66,14 @@ class DMACopyOp(dma.Copy, BirDma):
     ROW: ClassVar = Row(32, "DMACopy")
 
 
+@irdl_op_definition
+class DMACopyReplicateOp(dma.Replicate, BirDma):
+    """A `DMACopy` of mode Replicate."""
+
+    name = "bir.dma_copy_replicate"
+    ROW: ClassVar = Row(32, "DMACopy")
+
+
 TRANSPOSE_RANK = 4
 """Dimensions of a transposing DMACopy, padded with unit dims (dma.md 13.14)."""
 

@@ -235,6 +235,36 @@ class CopyOp(Descriptor):
     src = operand_def(TensorType)
 
 
+@irdl_op_definition
+class ReplicateOp(Descriptor):
+    """Copies the rows of `src` to `dst` again and again (ordinal 72)."""
+
+    name = "dma.replicate"
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+
+    @property
+    def replicas(self) -> int:
+        """How often the rows of `src` are copied."""
+        data = self.data()
+        return data["dst"].shape[0] // data["src"].shape[0]
+
+    @gate(
+        "Replicate: replication count = dst partitions / src partitions",
+        "dma.md 7.12",
+    )
+    def equal_counts(self) -> None:
+        """Rows of the same length, a whole number of times as many in `dst`."""
+        data = self.data()
+        dst, src = data["dst"].shape, data["src"].shape
+        if len(dst) != 2 or len(src) != 2 or dst[1] != src[1] or dst[0] % src[0]:
+            raise VerifyException(
+                f"replicates 2-D rows a whole number of times, got {list(src)} and "
+                f"{list(dst)}"
+            )
+
+
 class TransposeDescriptor(Descriptor):
     """A descriptor that permutes dimensions: `axes` as in `dma_transpose`."""
 
@@ -410,6 +440,7 @@ Dma = Dialect(
         CopyOp,
         TransposeOp,
         CceOp,
+        ReplicateOp,
         GatherOp,
         GatherTransposeOp,
         ScatterOp,

@@ -276,6 +276,46 @@ class Copy(DmaInstruction):
             )
 
 
+class Replicate(DmaInstruction):
+    """Copies all rows of `src` to `dst` again and again, cast where types differ."""
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+
+    @property
+    def replicas(self) -> int:
+        """How often the rows of `src` are copied."""
+        data = self.data()
+        return data["dst"].shape[0] // data["src"].shape[0]
+
+    @gate(
+        "mode Replicate: 2-D in/out APs; replicate count = dst partitions / src "
+        "partitions",
+        "bir.md 6.1",
+    )
+    def equal_counts(self) -> None:
+        """Rows of the same length, a whole number of times as many in `dst`."""
+        data = self.data()
+        dst, src = data["dst"].shape, data["src"].shape
+        if len(dst) != 2 or len(src) != 2:
+            raise VerifyException(
+                f"replicates 2-D accesses, got {list(src)} and {list(dst)}"
+            )
+        if dst[1] != src[1] or dst[0] % src[0]:
+            raise VerifyException(
+                f"replicates {list(src)} a whole number of times, which does not give "
+                f"{list(dst)}"
+            )
+
+    @gate("... takes no mask", "DESIGN.md 7b", "our choice")
+    def without_mask(self) -> None:
+        """No predicates."""
+        if self.masks():
+            raise VerifyException(
+                f"'{self.name}' takes no mask; give it smaller accesses"
+            )
+
+
 BOTH_INDIRECT = "``src`` and ``dst`` operands cannot both be indirect memory accesses"
 RMW_OF_INDIRECT = (
     "``dst_rmw_op`` is not supported indirect memory access on source (``src``) operand"

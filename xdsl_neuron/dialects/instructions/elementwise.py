@@ -180,6 +180,60 @@ class TensorScalar(ComputeInstruction):
             )
 
 
+class TensorScalarConst(ComputeInstruction):
+    """
+    `dst = (src op0 const0) op1 const1`; `reverse` swaps an operation's sides.
+
+    Both scalars are constants of the instruction; without a second stage op1 is bypass.
+    """
+
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src",)
+    HEADER: ClassVar = ("op0",)
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    op0 = prop_def(AluOpAttr)
+    const0 = prop_def(ImmediateAttr)
+    reverse0 = opt_prop_def(UnitAttr)
+    op1 = prop_def(AluOpAttr, default_value=AluOpAttr(AluOp.BYPASS))
+    const1 = prop_def(ImmediateAttr, default_value=ImmediateAttr.of(0.0))
+    reverse1 = opt_prop_def(UnitAttr)
+
+    @gate("op1 bypass if single stage", "bir.md 6.5", "inferred")
+    def one_stage(self) -> None:
+        """A stage that is not there has no scalar and no sides."""
+        if self.op1.data is not AluOp.BYPASS:
+            return
+        if self.const1.value != 0 or self.reverse1 is not None:
+            raise VerifyException(
+                "const1 and reverse1 belong to op1, which is bypass: a single stage"
+            )
+
+    @gate("... must be both bitvec or both arithmetic operators.", "penguin.md 7")
+    def one_family(self) -> None:
+        """The two operations are of one family; bitwise ones take integers."""
+        first, second = self.op0.data, self.op1.data
+        if second is not AluOp.BYPASS and first.is_bitvec != second.is_bitvec:
+            raise VerifyException(
+                f"op0={first} and op1={second} must be both bitvec or both arithmetic "
+                "operators."
+            )
+        if first.is_bitvec:
+            check_integers(self, "dst", "src")
+            for name, const in (("const0", self.const0), ("const1", self.const1)):
+                if const.value != int(const.value):
+                    raise VerifyException(
+                        f"bitvec op is not valid: {name} is {const.value}, expected an "
+                        "integer"
+                    )
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """The input has the output's elements."""
+        self.check_elementwise("src")
+
+
 class Activation(ComputeInstruction):
     """`dst = func(src * scale + bias)` in fp32 on the scalar engine."""
 

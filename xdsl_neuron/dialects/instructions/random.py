@@ -8,18 +8,20 @@ one to `next_state`, which may be the same tensor.
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, i64
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     operand_def,
     opt_operand_def,
     opt_prop_def,
+    prop_def,
 )
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions.checks import (
     FLOAT32,
+    check_count,
     check_dtype,
     check_given_at_most_once,
     check_given_once,
@@ -29,13 +31,20 @@ from xdsl_neuron.dialects.instructions.checks import (
 )
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.masks import PartitionMasked, Unmasked
-from xdsl_neuron.dialects.neuron import ImmediateAttr, TensorType
+from xdsl_neuron.dialects.neuron import (
+    ImmediateAttr,
+    RandomAlgorithmAttr,
+    RandomDistributionAttr,
+    TensorType,
+)
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import Engine
+from xdsl_neuron.isa import Engine, RandomDistribution
 
 UINT32 = (DType.UINT32,)
 POOL_WORDS = 6
 DVE_WORDS = 24
+RAND_STATE_LEVEL = 30
+"""First level of RandSetState and RandGetState (bir.md 7.3)."""
 
 
 def check_state(instruction: ComputeInstruction, *names: str) -> None:
@@ -159,7 +168,7 @@ class RandSetState(PartitionMasked):
     @gate("... is available on ...", "bir.md 7.3 RandSetState", "inferred")
     def state_arch(self) -> None:
         """From gen3."""
-        check_level(self, 30)
+        check_level(self, RAND_STATE_LEVEL)
 
     @gate("6 values (Pool) or 24 (DVE) per partition", "nki.md 1.1 rand_set_state")
     def state_words(self) -> None:
@@ -168,8 +177,8 @@ class RandSetState(PartitionMasked):
         check_partitions(self, "dst", "src")
 
 
-class RandGetState(PartitionMasked):
-    """Stores a state."""
+class GetRandState(PartitionMasked):
+    """Stores a state; every generation has it."""
 
     ENGINES: ClassVar = (Engine.DVE, Engine.POOL)
     OUTS: ClassVar = ("dst",)
@@ -178,16 +187,82 @@ class RandGetState(PartitionMasked):
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
 
-    @gate("... is available on ...", "bir.md 7.3 RandGetState", "inferred")
-    def state_arch(self) -> None:
-        """From gen3."""
-        check_level(self, 30)
-
     @gate("6 values (Pool) or 24 (DVE) per partition", "nki.md 1.1 rand_get_state")
     def state_words(self) -> None:
         """uint32 words of every partition on both sides."""
         check_state(self, "dst", "src")
         check_partitions(self, "dst", "src")
+
+
+class RandGetState(GetRandState):
+    """Stores a state."""
+
+    @gate("... is available on ...", "bir.md 7.3 RandGetState", "inferred")
+    def state_arch(self) -> None:
+        """From gen3."""
+        check_level(self, RAND_STATE_LEVEL)
+
+
+class Rand(PartitionMasked):
+    """
+    Fills `dst` with the bits of a published generator, cut to its integer type.
+
+    The first words of each partition's state are the generator's: 1 of the LFSR, 2 of
+    PCG32, 6 of Philox. Element i is word `(i + 1) * rand_num_steps - 1` of them.
+    """
+
+    OUTS: ClassVar = ("dst", "next_state")
+    INS: ClassVar = ("state",)
+    HEADER: ClassVar = ("random_algorithm",)
+
+    dst = operand_def(TensorType)
+    next_state = operand_def(TensorType)
+    state = operand_def(TensorType)
+    random_algorithm = prop_def(RandomAlgorithmAttr)
+    rand_num_steps = prop_def(IntegerAttr, default_value=IntegerAttr(1, i64))
+    distribution = prop_def(
+        RandomDistributionAttr,
+        default_value=RandomDistributionAttr(RandomDistribution.RAW),
+    )
+    params = prop_def(
+        DenseArrayBase.constr(i64), default_value=DenseArrayBase.from_list(i64, [])
+    )
+
+    @gate("raw bits only", "bir.md 6.11 Rand")
+    def raw_bits(self) -> None:
+        """No other distribution, so none of its parameters."""
+        distribution, params = self.distribution.data, self.params.get_values()
+        if distribution is not RandomDistribution.RAW or params:
+            raise VerifyException(
+                f"Rand gives raw bits only, got distribution {distribution} with "
+                f"{len(params)} params; use Rand2 for uniform numbers"
+            )
+
+    @gate("rand_num_steps R", "bir.md 4.5 Rand", "inferred")
+    def positive_steps(self) -> None:
+        """At least one step of the generator for each element."""
+        steps = self.rand_num_steps.value.data
+        if steps < 1:
+            raise VerifyException(f"'rand_num_steps' must be positive, got {steps}")
+
+    @gate("integer dst", "nki.md 1.1 rng")
+    def integer_result(self) -> None:
+        """Raw words have no meaning as floating point."""
+        dst = self.data()["dst"]
+        if not dst.dtype.is_integer:
+            raise VerifyException(
+                f"'dst' of '{self.name}' must be an integer tile, got "
+                f"{dst.dtype.nki_name}"
+            )
+
+    @gate("state uint32, 6 words/partition (gen1)", "bir.md 6.11", "our choice")
+    def state_words(self) -> None:
+        """The generators of the first generation have states of six words."""
+        check_dtype(self, "state", UINT32)
+        check_dtype(self, "next_state", UINT32)
+        check_count(self, "state", POOL_WORDS)
+        check_count(self, "next_state", POOL_WORDS)
+        check_partitions(self, "dst", "state", "next_state")
 
 
 class Dropout(PartitionMasked):

@@ -16,6 +16,7 @@ from xdsl_neuron.dialects.instructions.checks import (
 )
 from xdsl_neuron.dialects.instructions.masks import PartitionMasked
 from xdsl_neuron.dialects.neuron import ImmediateAttr, TensorType
+from xdsl_neuron.isa import Engine
 
 TRIPLE = 3
 
@@ -81,6 +82,7 @@ class BNGradients(PartitionMasked):
     sum(dy), sum((src - mean) * dy) * factor^2, sum((src - mean) * dy) * factor.
     """
 
+    ENGINES: ClassVar = (Engine.DVE, Engine.POOL)
     OUTS: ClassVar = ("dst",)
     INS: ClassVar = ("src", "dy", "mean", "factor")
 
@@ -107,6 +109,46 @@ class BNGradients(PartitionMasked):
         check_dtype(self, "dy", (self.data()["src"].dtype,))
 
 
+class BNBackprop2(PartitionMasked):
+    """
+    `dst = (dy * total_elements - ((src - mean) * Bc + A)) * scale`.
+
+    `offset` holds A of each partition, `slopes` (scale, Bc).
+    """
+
+    ENGINES: ClassVar = (Engine.DVE, Engine.POOL)
+    OUTS: ClassVar = ("dst",)
+    INS: ClassVar = ("src", "dy", "mean", "offset", "slopes")
+
+    dst = operand_def(TensorType)
+    src = operand_def(TensorType)
+    dy = operand_def(TensorType)
+    mean = operand_def(TensorType)
+    offset = operand_def(TensorType)
+    slopes = operand_def(TensorType)
+    total_elements = prop_def(ImmediateAttr)
+
+    @gate("... elements per partition, but must have exactly ...", "penguin.md 5")
+    def coefficient_sizes(self) -> None:
+        """One mean, one A and two slopes in each partition."""
+        check_count(self, "mean", 1)
+        check_count(self, "offset", 1)
+        check_count(self, "slopes", 2)
+        check_partitions(self, "src", "mean", "offset", "slopes")
+
+    @gate("... expected one of the following dtypes: ...", "penguin.md 5", "inferred")
+    def coefficient_dtypes(self) -> None:
+        """The coefficients are fp32, the gradients of the data's type."""
+        for name in ("mean", "offset", "slopes"):
+            check_dtype(self, name, FLOAT32)
+        check_dtype(self, "dy", (self.data()["src"].dtype,))
+
+    @gate("tile shape mismatch, expected '...'", "penguin.md 5")
+    def same_shape(self) -> None:
+        """Data and gradients have the output's elements."""
+        self.check_elementwise("src", "dy")
+
+
 class BNBackprop(PartitionMasked):
     """
     `dst = (dy * total_elements - ((src - mean) * Bc + A)) * scale`.
@@ -114,6 +156,7 @@ class BNBackprop(PartitionMasked):
     `coefficients` holds (scale, A, Bc) of each partition.
     """
 
+    ENGINES: ClassVar = (Engine.DVE, Engine.POOL)
     OUTS: ClassVar = ("dst",)
     INS: ClassVar = ("src", "dy", "mean", "coefficients")
 

@@ -123,6 +123,24 @@ class AccumulateCommandAttr(
 
 
 @irdl_attr_definition
+class RandomAlgorithmAttr(
+    EnumAttribute[isa.RandomAlgorithm], SpacedOpaqueSyntaxAttribute
+):
+    """A generator of random bits."""
+
+    name = "neuron.random_algorithm"
+
+
+@irdl_attr_definition
+class RandomDistributionAttr(
+    EnumAttribute[isa.RandomDistribution], SpacedOpaqueSyntaxAttribute
+):
+    """What is made of random bits."""
+
+    name = "neuron.random_distribution"
+
+
+@irdl_attr_definition
 class MatmulAccumulateAttr(
     EnumAttribute[isa.MatmulAccumulate], SpacedOpaqueSyntaxAttribute
 ):

@@ -31,11 +31,13 @@ from xdsl_neuron.dialects.penguin.rows import (
     Activate2ReduceOp,
     ActivationAccumulationOp,
     AffSelTensorScalarOp,
+    BNBackprop2Op,
     BNBackpropOp,
     BNGradientsOp,
     DropoutMaskOp,
     ExponentialOp,
     ExponentialReduceOp,
+    GetRandStateOp,
     GetSequenceBoundsOp,
     MatMulMXOp,
     MatMulSparseOp,
@@ -46,6 +48,7 @@ from xdsl_neuron.dialects.penguin.rows import (
     QuantizeMXOp,
     Rand2Op,
     RandGetStateOp,
+    RandOp,
     RandSetStateOp,
     RangeSelectOp,
     RangeSelectReduceOp,
@@ -158,6 +161,13 @@ class DMATransposeLoadOp(transpose.DmaTranspose):
 
 
 @irdl_op_definition
+class NeuronReplicateAPOp(dma.Replicate):
+    """A copy of rows to several groups of partitions."""
+
+    name = "penguin.neuron_replicate_ap"
+
+
+@irdl_op_definition
 class DMATransposeCopyOp(transpose.DmaTranspose):
     """`nisa.dma_transpose` from SBUF."""
 
@@ -211,6 +221,13 @@ class TensorScalarPtrOp(elementwise.TensorScalar):
     """`nisa.tensor_scalar`."""
 
     name = "penguin.tensor_scalar_ptr"
+
+
+@irdl_op_definition
+class TensorScalarOp(elementwise.TensorScalarConst):
+    """A tensor and constants of the instruction."""
+
+    name = "penguin.tensor_scalar"
 
 
 @irdl_op_definition
@@ -299,6 +316,7 @@ Penguin = Dialect(
         NeuronIndirectRMWOp,
         DMATransposeLoadOp,
         DMATransposeCopyOp,
+        NeuronReplicateAPOp,
         DMAIndirectTransposeOp,
         LoadTensorToRegisterOp,
         StoreRegisterToTensorOp,
@@ -319,6 +337,7 @@ Penguin = Dialect(
         PoolGatherOp,
         TensorTensorOp,
         TensorScalarPtrOp,
+        TensorScalarOp,
         ActivationOp,
         ReciprocalOp,
         TensorCopyOp,
@@ -344,6 +363,7 @@ Penguin = Dialect(
         SundaBNAggrOp,
         BNGradientsOp,
         BNBackpropOp,
+        BNBackprop2Op,
         AffSelTensorScalarOp,
         RangeSelectOp,
         RangeSelectReduceOp,
@@ -359,6 +379,8 @@ Penguin = Dialect(
         SetRngSeedOp,
         RandSetStateOp,
         RandGetStateOp,
+        GetRandStateOp,
+        RandOp,
         DropoutMaskOp,
         QuantizeMXOp,
         MatMulMXOp,

@@ -234,6 +234,27 @@ class DropoutMaskOp(random.Dropout):
 
 
 @irdl_op_definition
+class BNBackprop2Op(statistics.BNBackprop2):
+    """The gradient of batch normalisation, its coefficients in two tensors."""
+
+    name = "penguin.bn_backprop2"
+
+
+@irdl_op_definition
+class GetRandStateOp(random.GetRandState):
+    """Stores a state, on every generation."""
+
+    name = "penguin.get_rand_state"
+
+
+@irdl_op_definition
+class RandOp(random.Rand):
+    """The bits of a published generator."""
+
+    name = "penguin.rand"
+
+
+@irdl_op_definition
 class QuantizeMXOp(mx.QuantizeMx):
     """`nisa.quantize_mx`."""
 

@@ -306,6 +306,8 @@ _FORMS: Final = {
     "bir.max_index_and_match_replace": Form(
         names={"imm": "imm_value"}, slots=("values", "src")
     ),
+    "bir.bn_backprop": Form(slots=("src", "dy", "coefficients", "mean")),
+    "bir.bn_backprop2": Form(slots=("src", "dy", "offset", "slopes", "mean")),
     "bir.bn_stats": Form(fixed={"apply_transpose": False}),
     "bir.tensor_scalar_affine_select": Form(
         names={"compare": "compare_op", "fill": "fill_value"},
@@ -342,6 +344,7 @@ _FORMS: Final = {
     "bir.matmult_sparse": replace(_MATMUL, slots=("moving", "stationary", "tags")),
     "bir.tensor_reduce": Form(fields=(axis,)),
     "bir.dma_copy": Form(names=_DMA_NAMES, fields=(oob_is_error,)),
+    "bir.dma_copy_replicate": Form(names=_DMA_NAMES, mode={"mode": "Replicate"}),
     "bir.dma_copy_transpose": Form(
         names=_DMA_NAMES, fields=(permutation, oob_is_error), mode={"mode": "Transpose"}
     ),
@@ -361,6 +364,7 @@ _FORMS: Final = {
     "dma.copy": Form("DMADescriptorCopy"),
     "dma.transpose": Form("DMADescriptorTranspose", fields=(permutation,)),
     "dma.cce": Form("DMADescriptorCCE"),
+    "dma.replicate": Form("DMADescriptorReplicate"),
     "dma.gather": Form("DMADescriptorCopy", indirection=("index",)),
     "dma.scatter": Form("DMADescriptorCopy", indirection=("index",)),
     "dma.gather_transpose": Form(
