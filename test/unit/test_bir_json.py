@@ -583,3 +583,35 @@ def test_memset_bits(dtype: DType) -> None:
 )
 def test_memset_bits_of_any_number(dtype: DType, number: float) -> None:
     assert encode(dtype, number) == constant_bits(dtype, number)
+
+
+def test_a_random_state_says_its_engine_twice() -> None:
+    text = """
+    bir.func @f {
+      %s = bir.location @s : <8x6xu32, sbuf>
+      %k = bir.location @k : <1x1xu32, sbuf>
+      bir.set_rand_state @I0 %s <- %k {engine = Pool}
+    }
+    """
+    document = to_json(parse(text))
+    node = cast(Any, document)["functions"][0]["blocks"][0]["instructions"][0]
+    assert (node["engine"], node["rng_engine"]) == ("Pool", "Pool")
+    node["rng_engine"] = "DVE"
+    with pytest.raises(DiagnosticException, match="differs from 'engine'"):
+        from_json(parse_document(json.dumps(document), "file.json"))
+
+
+@pytest.mark.parametrize("command", ["Zero", "AddAccumulate", "ZeroAccumulate"])
+def test_a_command_names_the_operation(command: str) -> None:
+    """A document without our extension: `acc` alone tells that rows are folded."""
+    text = f"""
+    bir.func @f {{
+      %s = bir.location @s : <8x6xf32, sbuf>
+      bir.activation_accumulation @I0 Copy %s <- %s
+      bir.activation_accumulation @I1 Copy %s <- %s {{command = {command}}}
+    }}
+    """
+    document = to_json(parse(text))
+    node = cast(Any, document)["functions"][0]["blocks"][0]["instructions"][1]
+    assert node["acc"] == command
+    assert "operation" not in node.get("xdsl_neuron", {})

@@ -17,6 +17,7 @@ bir.func @f {{
   bir.semaphore @s
   bir.event @e
   bir.queue @q {{type = data, instances = ["q.0"]}}
+  bir.queue @p {{type = data, instances = ["p.0"]}}
   %a = bir.location @a ExternalInput : <8x16xf32, hbm>
   %i = bir.location @i ExternalInput : <1x4xi32, hbm>
   %c = bir.location @c ExternalOutput : <8x16xf32, hbm>
@@ -173,6 +174,16 @@ REFUSALS = {
     "{op = add, replica_groups = [[0, 1]]}": "needs other ranks",
     "bir.collective_compute @I0 SendRecv %x <- %y "
     "{recv_from_rank = [0], send_to_rank = [0]}": "needs other ranks",
+    "bir.collective_compute @I0 Permute %x <- %y "
+    "{src_target_pairs = [[0, 1]]}": "a rank of the pairs is none of",
+    "bir.collective_compute @I0 Permute %x <- %y "
+    "{permute_chain = [0]}": "permute_chain",
+    "bir.collective_compute @I0 AllReduce %x <- %y {op = add, src1_bitmap = 1}": "src1",
+    "bir.collective_compute @I0 AllReduce %x <- %y "
+    "{op = add, src_target_pairs = [[0, 0]]}": "which AllReduce has no use for",
+    "bir.collective_compute @I0 AllToAll %x <- %y "
+    "{recv_from_rank = [0], send_to_rank = [0]}": "which AllToAll has no use for",
+    "bir.collective_compute @I0 PermuteImplicit %x <- %y": "is not executed by the",
     "bir.generic_relu @I0 %u <- %t": "has no documented meaning",
     "bir.tonga_reduce_macro_symbolic @I0 add %v <- %t {reduce_axes = [1]}": "is a mac",
     'bir.nki_kernel @I0 (%x) <- (%a) {func = "f"}': "is code the machine does not",
@@ -234,3 +245,33 @@ def test_an_unrolled_wait_keeps_its_register() -> None:
             f"bir.core_barrier @B_k{iteration} semaphore = %i[{iteration}][1 x 1] "
             "{cores = [0, 1], on_wait = [SEM_GE_REG @s %r]}"
         ) in unrolled
+
+
+@pytest.mark.parametrize(
+    ("between", "kept"),
+    [
+        ("", 1),
+        ('bir.reset_queue_instance @R {queue = "q", instance = "q.0"}', 0),
+        ('bir.switch_queue_instance @R {queue = "q", instance = "q.0"}', 0),
+        ('bir.switch_queue_instance @R {no_rearm, queue = "q", instance = "q.0"}', 1),
+        ('bir.reset_queue_instance @R {queue = "p", instance = "p.0"}', 1),
+    ],
+)
+def test_a_queue_instance_starts_with_the_first_block(between: str, kept: int) -> None:
+    """A trigger that has fired once fires its second block, unless it is rearmed."""
+    body = f"""
+    dma.block @first {{
+      dma.copy f32 f32 %u[0, 0][1 x 8, 4 x 8] <- %a[0][64 x 8, 4 x 8]
+    }}
+    dma.block @second {{
+      dma.copy f32 f32 %u[0, 32][1 x 8, 4 x 8] <- %a[32][64 x 8, 4 x 8]
+    }}
+    bir.loop sequential %k = 0 to 2 {{
+      bir.dma_trigger @T [@first, @second] {{engine = SP, queue = "q"}}
+      {between}
+    }}
+    """
+    wanted = expected().copy()
+    if not kept:
+        wanted[:, 8:] = 0
+    np.testing.assert_array_equal(run(body), wanted)

@@ -134,10 +134,29 @@ def _meeting(op: isa.CollectiveCompute, group: tuple[int, ...]) -> Meeting:
             raise MachineError(op, f"{kind} is not executed by the machine")
 
 
+def _unexecuted(op: isa.CollectiveCompute) -> str | None:
+    """What an instruction asks for that its kind has no use for here, if anything."""
+    kind = op.kind.data
+    if op.permute_chain.get_values():
+        return "permute_chain, which the machine does not execute; use src_target_pairs"
+    if op.src1_bitmap is not None:
+        return "src1_bitmap, which the machine does not execute"
+    if op.src_target_pairs.data and kind not in _PERMUTES:
+        return f"src_target_pairs, which {kind} has no use for"
+    peers = op.recv_from_rank.get_values() or op.send_to_rank.get_values()
+    if peers and kind not in isa.PEERS:
+        return f"ranks to send to or receive from, which {kind} has no use for"
+    return None
+
+
 def _compute(scope: Scope, op: isa.CollectiveCompute) -> Emitter:
+    problem = _unexecuted(op)
+    if problem is not None:
+        raise MachineError(op, f"has {problem}")
     if op.kind.data in isa.PEERS:
         return Exchange(scope, op).emit
     if scope.rank is None and op.group_size == 1:
+        _meeting(op, (0,))
         return Transfer(scope, op).emit
     return Compute(scope, op).emit
 

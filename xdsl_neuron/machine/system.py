@@ -10,7 +10,15 @@ from typing import Any, Final
 
 from xdsl.ir import Operation
 
-from xdsl_neuron.dialects.bir import control, engines, kernel, movement, sync
+from xdsl_neuron.dialects.bir import (
+    DMATriggerOp,
+    FuncOp,
+    control,
+    engines,
+    kernel,
+    movement,
+    sync,
+)
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import system
 from xdsl_neuron.machine.build import Array, Build
@@ -56,6 +64,34 @@ def _nothing(scope: Scope, op: Instruction) -> Emitter:
     return lambda build: None
 
 
+def _rearm(scope: Scope, op: sync.QueueInstruction) -> Emitter:
+    """Triggers of the queue start from their first block again (bir.md 6.2)."""
+    scope.index_depths(op)
+    keeps = isinstance(op, sync.SwitchQueueInstanceOp) and op.no_rearm is not None
+    keys = [] if keeps else _triggers_of(op)
+
+    def emit(build: Build) -> None:
+        for key in keys:
+            build.fired.pop(key, None)
+
+    return emit
+
+
+def _triggers_of(op: sync.QueueInstruction) -> list[int]:
+    """The triggers of an instruction's queue, as a plan counts them."""
+    function: Operation = op
+    while not isinstance(function, FuncOp):
+        parent = function.parent_op()
+        if parent is None:
+            break
+        function = parent
+    return [
+        id(trigger)
+        for trigger in function.walk()
+        if isinstance(trigger, DMATriggerOp) and trigger.queue == op.queue
+    ]
+
+
 class Print(Site):
     """Writes prefix and array to a stream of this process."""
 
@@ -84,6 +120,7 @@ _REFUSALS: Final = {kind: _refusal(reason) for kind, reason in REFUSED.items()}
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     **_REFUSALS,
     sync.Synchronised: _nothing,
+    sync.QueueInstruction: _rearm,
     system.CoreBarrier: _nothing,
     engines.LoadActFuncSetOp: _nothing,
     system.DevicePrint: _print,

@@ -18,6 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.affine import Index
 from xdsl_neuron.dialects.bir.base import BirDma, BirInstruction, Row
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Operand
@@ -75,10 +76,28 @@ class _DynamicCopy(elementwise.TensorCopy, BirInstruction):
 
     @gate("scale = computed size", "bir.md 6.1", "inferred")
     def positive_scale(self) -> None:
-        """The scale of the register is positive."""
-        if self.scale is not None and self.scale.value.data <= 0:
+        """
+        A positive one, by which the access multiplies the register.
+
+        The access says it by itself, so that nothing else may be meant.
+        """
+        if self.scale is None:
+            return
+        scale = self.scale.value.data
+        if scale <= 0:
+            raise VerifyException(f"'scale' must be positive, got {scale}")
+        access = self.data()[self.DYNAMIC].access
+        parts = [access.offset, *([access.partition] if access.partition else [])]
+        factors = {
+            factor
+            for part in parts
+            for atom, factor in part.terms
+            if isinstance(atom, Index)
+        }
+        if factors - {scale}:
             raise VerifyException(
-                f"'scale' must be positive, got {self.scale.value.data}"
+                f"'scale' is {scale}, but the access of '{self.DYNAMIC}' multiplies "
+                f"its register by {min(factors - {scale})}"
             )
 
 

@@ -281,7 +281,7 @@ class CoreBarrierOp(system.CoreBarrier, Synchronised):
     ROW: ClassVar = Row(87, "CoreBarrier", 30)
 
 
-class _QueueInstruction(Synchronised):
+class QueueInstruction(Synchronised):
     """An instruction on an instance of a queue."""
 
     SHORT: ClassVar[str]
@@ -310,7 +310,7 @@ class _QueueInstruction(Synchronised):
 
 
 @irdl_op_definition
-class SwitchQueueInstanceOp(_QueueInstruction):
+class SwitchQueueInstanceOp(QueueInstruction):
     """The queue goes on with another instance, its triggers with their first block."""
 
     name = "bir.switch_queue_instance"
@@ -341,7 +341,7 @@ class SwitchQueueInstanceOp(_QueueInstruction):
 
 
 @irdl_op_definition
-class ResetQueueInstanceOp(_QueueInstruction):
+class ResetQueueInstanceOp(QueueInstruction):
     """Triggers of the queue start from their first block again."""
 
     name = "bir.reset_queue_instance"

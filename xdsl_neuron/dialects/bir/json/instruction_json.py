@@ -12,6 +12,7 @@ from xdsl_neuron.dialects.bir.json.document import Json, Node, Text
 from xdsl_neuron.dialects.bir.json.expressions import ExpressionReader, affine_to_json
 from xdsl_neuron.dialects.bir.json.fields import Field
 from xdsl_neuron.dialects.bir.json.keys import (
+    ENGINE_KEYS,
     EXTENSION,
     VERSION,
     Form,
@@ -315,6 +316,8 @@ class _InstructionWriter:
         for key, constant in self.form.constants.items():
             if key not in bound:
                 put(self.found, key, constant)
+        if self.opcode in ENGINE_KEYS:
+            self.found[ENGINE_KEYS[self.opcode]] = self.found["engine"]
 
     def _field(self, prop: str, item: Field, value: Attribute | None) -> None:
         keys = item.encode(value, self.data, self.affine)

@@ -22,6 +22,7 @@ from xdsl_neuron.dialects.bir.json.instruction_json import (
     without_default,
 )
 from xdsl_neuron.dialects.bir.json.keys import (
+    ENGINE_KEYS,
     EXTENSION,
     HEADER_ALWAYS,
     HEADER_REST,
@@ -475,6 +476,10 @@ class _InstructionReader:
         for key in documented_keys(self.opcode):
             found = look_up(self.node, key)
             if found is None or key in IGNORED:
+                continue
+            if key == ENGINE_KEYS.get(self.opcode):
+                if found.value != self.node.child("engine").value:
+                    found.fail("differs from 'engine'")
                 continue
             if key not in bound and key not in self.form.constants:
                 if all(_differs(found.value, neutral) for neutral in NEUTRAL):

@@ -160,6 +160,9 @@ Keys of an opcode beside the header; `!` marks those that are always written. A 
 leads into an object, or with a number to a place of an array.
 """
 
+ENGINE_KEYS: Final = {"SetRandState": "rng_engine"}
+"""Keys of opcodes that say again which engine it is."""
+
 _SYNC = {"on_wait": "sync_info.on_wait", "on_update": "sync_info.on_update"}
 """Where an instruction's waits and updates are."""
 
