@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from kernel_pieces import (
@@ -506,6 +507,58 @@ def test_fold_over_loops(op: Kernel, fold: Kernel) -> None:
         return stored(total)
 
     assert_kernel_ok(functional.jit(value), a, expected=fold(a, axis=0))
+
+
+@pytest.mark.parametrize("kind", [fl.float32, fl.bfloat16])
+@pytest.mark.parametrize("step", [1, 2])
+def test_fold_over_an_outer_loop(kind: Any, step: int) -> None:
+    """
+    The loops inside have a part of the fold each, as in a blocked matmul.
+
+    A result of another type is rounded once: 255 + 2 + ... is not exact in bf16.
+    """
+    a = np.full((3, 2, 2, P, F), 1.0, F32)
+    a[0], a[1:, 1] = 255, 2
+
+    def value(x: Any) -> Any:
+        out = fl.ndarray((2, 2, P, F), dtype=kind, buffer=fl.shared_hbm)
+        total = fl.zeros((2, fl.par_dim(P), 2 * F), dtype=kind, buffer=fl.sbuf)
+        for k in fl.affine_range(3):
+            for m in fl.affine_range(2):
+                for n in fl.affine_range(0, 2 * step, step):
+                    part = fl.loop_reduce(
+                        fl.load(x[k, m, n // step]),
+                        op=np.add,
+                        loop_indices=[k],
+                        dtype=kind,
+                        name="folded",
+                    )
+                    i, j = fl.mgrid[0:P, 0:F]
+                    total[m, i, n // step * F + j] = part
+        for m in fl.affine_range(2):
+            for n in fl.affine_range(2):
+                i, j = fl.mgrid[0:P, 0:F]
+                fl.store(out[m, n, i, j], total[m, i, n * F + j])
+        return out
+
+    exact = a.sum(axis=0)
+    expected = exact if kind is fl.float32 else exact.astype(ml_dtypes.bfloat16)
+    assert_kernel_ok(functional.jit(value), a, expected=expected)
+
+
+def test_a_fold_of_another_type_is_there_behind_the_loops() -> None:
+    a = np.full((5, P, F), 129.0, F32)
+
+    def value(x: Any) -> Any:
+        total: Any = None
+        for i in fl.affine_range(5):
+            total = fl.loop_reduce(
+                fl.load(x[i]), op=np.add, loop_indices=i, dtype=fl.bfloat16
+            )
+        return stored(total)
+
+    expected = np.full((P, F), 645, F32).astype(ml_dtypes.bfloat16)
+    assert_kernel_ok(functional.jit(value), a, expected=expected)
 
 
 def test_masked_rows_keep_the_target() -> None:

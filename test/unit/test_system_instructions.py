@@ -183,7 +183,8 @@ REFUSALS = {
     "{op = add, src_target_pairs = [[0, 0]]}": "which AllReduce has no use for",
     "bir.collective_compute @I0 AllToAll %x <- %y "
     "{recv_from_rank = [0], send_to_rank = [0]}": "which AllToAll has no use for",
-    "bir.collective_compute @I0 PermuteImplicit %x <- %y": "is not executed by the",
+    "bir.collective_compute @I0 PermuteReduceImplicit %x <- %y "
+    "{op = add}": "is not executed by the machine",
     "bir.generic_relu @I0 %u <- %t": "has no documented meaning",
     "bir.tonga_reduce_macro_symbolic @I0 add %v <- %t {reduce_axes = [1]}": "is a mac",
     'bir.nki_kernel @I0 (%x) <- (%a) {func = "f"}': "is code the machine does not",

@@ -184,7 +184,7 @@ def range_select_reduce(
     cast, the filled ones included.
     """
     in_range, fold = _in_range(op0, op1), row_fold(reduce_op)
-    widen, store = to_float32(src), copy(dst, _F32)
+    widen, take = to_float32(src), _operand(dst, src)
 
     def kernel(
         out: Array,
@@ -198,7 +198,7 @@ def range_select_reduce(
         keep = in_range(x, bound0, bound1, start)
         result = blend(keep, widen(x), np.array(fill, np.float32))
         row[...] = partition_rows(fold, result).reshape(row.shape)
-        store(out, result)
+        out[...] = blend(keep, take(x), constant(dst, fill))
 
     return kernel
 

@@ -10,7 +10,12 @@ from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.api import api
-from xdsl_neuron.nki.arguments import as_mask, as_view, is_sequence
+from xdsl_neuron.nki.arguments import (
+    as_mask,
+    as_view,
+    hidden_options,
+    is_sequence,
+)
 from xdsl_neuron.nki.dtype import as_optional_dtype
 from xdsl_neuron.nki.ops import as_alu
 from xdsl_neuron.nki.trace import session
@@ -30,7 +35,13 @@ _IDENTITIES: Final = {
 
 @api
 def loop_reduce(
-    x: Any, op: Any, loop_indices: Any, *, dtype: Any = None, mask: Any = None
+    x: Any,
+    op: Any,
+    loop_indices: Any,
+    *,
+    dtype: Any = None,
+    mask: Any = None,
+    **hidden: Any,
 ) -> View:
     """
     The fold of `x` over all iterations of loops; it is there behind the loops.
@@ -49,7 +60,8 @@ def loop_reduce(
     clip = as_mask(mask)
     outer, kept = _folded(loop_indices if is_sequence(loop_indices) else [loop_indices])
     total = _accumulator(tile, DType.FLOAT32, outer, kept, _IDENTITIES[alu])
-    trace.tensortensor(alu, total, tile, clip, dst=total)
+    options = hidden_options("loop_reduce", hidden)
+    trace.tensortensor(alu, total, tile, clip, dst=total, **options)
     if kind is DType.FLOAT32:
         return total
     result = _accumulator(tile, kind, outer, kept)
