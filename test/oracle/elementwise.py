@@ -211,6 +211,44 @@ def tensor_scalar(d: Draw) -> None:
     d.expect(out, stored_as(value, out.dtype, *ops), mask)
 
 
+@oracle("penguin.tensor_scalar", "bir.tensor_scalar")
+def tensor_scalar_const(d: Draw) -> None:
+    d.arch()
+    shape = (d.partitions(), *d.free())
+    bits, two = d.chance(3), d.chance(2)
+    ops = [d.pick(BITWISE if bits else EXACT) for _ in range(2 if two else 1)]
+    ops = [op for at, op in enumerate(ops) if not at or op != "bypass"]
+    types = INTEGERS if bits else NUMBERS
+    integers = (0, 1, 2, 3, 7, 31, 255, 65535, -1)
+    numbers = (0.0, 1.0, -1.5, 0.25, 3.0, 65504.0, float("inf"), 2, -7, 100000)
+    given = [d.pick(integers if bits else numbers) for _ in ops]
+    reverse = [d.chance(4) for _ in ops]
+    a = d.tile(shape, d.pick(types), space=tile_space(d, "DVE"))
+    out = destination(d, shape, d.pick(types), "DVE", a)
+    where, mask = d.mask(out.shape)
+    texts: list[str] = []
+    for at, (op, value) in enumerate(zip(ops, given, strict=True)):
+        texts += [f"op1 = {op}" if at else "", f"const{at} = {immediate(value)}"]
+        texts.append(f"reverse{at}" if reverse[at] else "")
+    d.run(f"penguin.tensor_scalar {ops[0]} {out} <- {a}{where}{fields(*texts)}")
+    if not bits:
+        wide = a.wide
+        for op, value, swap in zip(ops, given, reverse, strict=True):
+            wide = apply(op, wide, np.array([[value]], F32), reverse=swap)
+        d.expect(out, stored_as(wide, out.dtype, *ops), mask)
+        return
+    raw = a.raw.astype(object)
+    width, signed = bits_of(a.dtype), a.dtype.startswith("i")
+    for op, value, swap in zip(ops, given, reverse, strict=True):
+        other = np.full(raw.shape, value, object)
+        left, right = raw, other
+        if swap and op not in UNARY:
+            left = other
+            right = bitwise("bitwise_or", raw, np.array(0), width, signed)
+        raw = bitwise(op, left, right, width, signed)
+    d.expect(out, Result(cut(raw, out.dtype)), mask)
+
+
 @oracle("penguin.scalar_tensor_tensor", "bir.scalar_tensor_tensor")
 def scalar_tensor_tensor(d: Draw) -> None:
     d.arch()

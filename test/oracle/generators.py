@@ -149,6 +149,59 @@ def philox(counter: list[int], key: list[int]) -> list[int]:
     return [a, b, c, e]
 
 
+def lfsr(state: list[int]) -> int:
+    """The register with taps 32, 22, 2, 1 after 32 more bits; advances in place."""
+    for _ in range(32):
+        register = state[0]
+        bit = register ^ register >> 10 ^ register >> 30 ^ register >> 31
+        state[0] = register >> 1 | (bit & 1) << 31
+    return state[0]
+
+
+def pcg32(state: list[int]) -> int:
+    """PCG-XSH-RR; advances in place."""
+    value = state[0] | state[1] << 32
+    mixed, turn = (value >> 18 ^ value) >> 27 & MASK, value >> 59
+    value = value * 0x5851F42D4C957F2D + 0x14057B7EF767814F
+    state[0], state[1] = value & MASK, value >> 32 & MASK
+    return (mixed >> turn | mixed << (32 - turn & 31)) & MASK
+
+
+def published(algorithm: str, state: list[int], count: int) -> list[int]:
+    """The next words; advances in place, Philox by whole blocks."""
+    if algorithm != "PHILOX_1":
+        step = {"LFSR": lfsr, "PCG32": pcg32}[algorithm]
+        return [step(state) for _ in range(count)]
+    found: list[int] = []
+    while len(found) < count:
+        found += philox(state[:4], state[4:])
+        state[0] = state[0] + 1 & MASK
+    return found[:count]
+
+
+@oracle("penguin.rand", "bir.rand")
+def rand(d: Draw) -> None:
+    d.arch()
+    rows, free = d.number(1, 5), d.free(12)
+    algorithm, steps = d.pick(("LFSR", "PCG32", "PHILOX_1")), d.number(1, 3)
+    out = d.tile((rows, *free), d.pick((*INTEGERS, *WIDE_INTEGERS)), written=True)
+    before, after = _state(d, rows, "Pool")
+    where, mask = d.mask((rows,), "rows")
+    text = f"rand_num_steps = {steps}" if steps > 1 else ""
+    d.run(f"penguin.rand {algorithm} {out}, {after} <- {before}{where}{fields(text)}")
+    count, width = out.rows.shape[1], out.array.dtype.itemsize
+    each = 2 if width == 8 else 1
+    states = [[int(word) for word in row] for row in before.raw]
+    drawn = [published(algorithm, row, count * each * steps) for row in states]
+    words = np.array(drawn, np.uint32)[:, steps - 1 :: steps]
+    if width == 8:
+        words = np.ascontiguousarray(words).view(np.uint64)
+    bits = words.astype(f"u{width}").view(out.array.dtype)
+    d.expect(out, Result(bits), np.broadcast_to(mask, bits.shape))
+    after_words = np.array(states, np.uint32)
+    d.expect(after, Result(after_words), np.broadcast_to(mask, after_words.shape))
+
+
 @oracle("penguin.set_rng_seed", "bir.set_rand_state")
 def set_seed(d: Draw) -> None:
     d.arch()
@@ -178,8 +231,13 @@ def get_state(d: Draw) -> None:
     _move_state(d, "rand_get_state")
 
 
-def _move_state(d: Draw, name: str) -> None:
-    d.arch(30)
+@oracle("penguin.get_rand_state", "bir.get_rand_state")
+def get_state_of_any(d: Draw) -> None:
+    _move_state(d, "get_rand_state", 20)
+
+
+def _move_state(d: Draw, name: str, level: int = 30) -> None:
+    d.arch(level)
     engine = d.pick(("", "Pool", "DVE"))
     rows, words = d.number(1, 5), words_of(engine)
     contents = d.random.integers(0, 1 << 32, (rows, words)).astype(np.uint32)

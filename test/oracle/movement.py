@@ -97,6 +97,20 @@ def dma_copy(d: Draw) -> None:
     _direct(d, "dma_copy", *spaces, rmw=True)
 
 
+@oracle("penguin.neuron_replicate_ap", "bir.dma_copy_replicate", "dma.replicate")
+def replicate(d: Draw) -> None:
+    d.arch()
+    rows, copies, columns = d.number(1, 16), d.number(1, 4), d.number(1, 20)
+    kinds = pair_of_types(d)
+    spaces = d.pick(
+        (("hbm", "hbm"), ("sbuf", "sbuf"), ("hbm", "sbuf"), ("sbuf", "hbm"))
+    )
+    a = place(d, (rows, columns), kinds[1], spaces[1])
+    out = place(d, (rows * copies, columns), kinds[0], spaces[0], written=True)
+    d.run(f"penguin.neuron_replicate_ap {out} <- {a}")
+    d.expect(out, moved(np.tile(a.raw, (copies, 1)), a.dtype, out.dtype))
+
+
 # -- by an index ---------------------------------------------------------------------
 
 

@@ -99,19 +99,31 @@ def bn_gradients(d: Draw) -> None:
 
 @oracle("penguin.bn_backprop", "bir.bn_backprop")
 def bn_backprop(d: Draw) -> None:
+    _input_gradient(d, "bn_backprop", (3,))
+
+
+@oracle("penguin.bn_backprop2", "bir.bn_backprop2")
+def bn_backprop2(d: Draw) -> None:
+    _input_gradient(d, "bn_backprop2", (1, 2))
+
+
+def _input_gradient(d: Draw, name: str, counts: tuple[int, ...]) -> None:
     d.arch()
     a, dy, mean = _backward(d)
-    coefficients = d.tile((a.shape[0], 3), "f32", plain=True)
+    given = [d.tile((a.shape[0], count), "f32", plain=True) for count in counts]
     shape = (a.shape[0], *d.another(a.shape[1:]))
     out = d.tile(shape, d.pick(("f32", "f32", "bf16")), written=True)
     total = d.pick((1.0, 96.0, 0.5))
     where, mask = d.mask((a.shape[0],), "rows")
     d.run(
-        f"penguin.bn_backprop {out} <- {a}, {dy}, {mean}, {coefficients}{where} "
-        f"{{total_elements = {total}}}"
+        f"penguin.{name} {out} <- {a}, {dy}, {mean}, {', '.join(map(str, given))}"
+        f"{where} {{total_elements = {total}}}"
     )
-    x, g, m, c = (t.wide.astype(np.float64) for t in (a, dy, mean, coefficients))
-    scale, shift, slope = c[:, :1], c[:, 1:2], c[:, 2:]
+    x, g, m = (t.wide.astype(np.float64) for t in (a, dy, mean))
+    columns = np.concatenate([t.wide.astype(np.float64) for t in given], axis=1)
+    # Three are (scale, A, Bc); A alone comes before (scale, Bc).
+    order = (0, 1, 2) if len(counts) == 1 else (1, 0, 2)
+    scale, shift, slope = (columns[:, at : at + 1] for at in order)
     found = (g * total - ((x - m) * slope + shift)) * scale
     sizes = np.abs(g * total) + (np.abs(x) + np.abs(m)) * np.abs(slope) + np.abs(shift)
     error = sizes * np.abs(scale) * EPSILON

@@ -172,7 +172,6 @@ WITHOUT: set[str] = {
     "_AddressDma.bound_check",
     "_AddressDma.flat_data",
     "_DynamicCopy.one_dynamic_side",
-    "_DynamicCopy.positive_scale",
     "_Kernel.in_function",
 }
 """Gates whose near miss is not written down; it gets shorter, never longer."""

@@ -14,6 +14,7 @@ bir.func @copies {
   bir.tensor_copy_dynamic_dst @I1 %u[0, %r][1 x 128, 1 x 8] <- %t[0, %r][1 x 128, 1 x 8]
   // expected-error @below {{'scale' must be positive, got 0}}
   bir.tensor_copy_dynamic_src @I2 %u[0, 0][1 x 128, 1 x 8] <- %t[0, %r][1 x 128, 1 x 8] {scale = 0}
+  // near miss: `scale = 4` -> `scale = 8`
   // expected-error @below {{'scale' is 4, but the access of 'src' multiplies its register by 8}}
   bir.tensor_copy_dynamic_src @S4 %u[0, 0][1 x 128, 1 x 8] <- %t[0, %r * 8][1 x 128, 1 x 8] {scale = 4}
   // expected-error @below {{tile shape mismatch, expected '[128, 64]' of 'dst', got [128, 8] for 'src'}}

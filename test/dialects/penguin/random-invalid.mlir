@@ -57,18 +57,25 @@ penguin.dropout_mask %a, %s <- %a, %s
 // expected-error @below {{tile shape mismatch}}
 penguin.dropout_mask %a, %s <- %a[0, 0][1 x 128, 1 x 8], %s {probability_imm = 0.5}
 
+// near miss: `%p` -> `%s`
 // expected-error @below {{'src' has 6 elements per partition, but must have exactly 24}}
 penguin.get_rand_state %s <- %p
+// near miss: `Uniform` -> `Raw`
 // expected-error @below {{Rand gives raw bits only, got distribution Uniform with 0 params; use Rand2 for uniform numbers}}
 penguin.rand LFSR %n, %p <- %p {distribution = Uniform}
+// near miss: `[0, 1]` -> `[]`
 // expected-error @below {{Rand gives raw bits only, got distribution Raw with 2 params}}
 penguin.rand LFSR %n, %p <- %p {params = [0, 1]}
+// near miss: `= 0` -> `= 1`
 // expected-error @below {{'rand_num_steps' must be positive, got 0}}
 penguin.rand LFSR %n, %p <- %p {rand_num_steps = 0}
+// near miss: `%a` -> `%n`
 // expected-error @below {{'dst' of 'penguin.rand' must be an integer tile, got float32}}
 penguin.rand PCG32 %a, %p <- %p
+// near miss: `%s` -> `%p`
 // expected-error @below {{'state' has 24 elements per partition, but must have exactly 6}}
 penguin.rand PCG32 %n, %p <- %s
+// near miss: `Pool` -> `DVE`
 // expected-error @below {{runs on engine Pool, expected one of DVE or Unassigned}}
 penguin.rand PCG32 %n, %p <- %p {engine = Pool}
 

@@ -41,11 +41,18 @@ penguin.bn_backprop %t <- %t, %t, %v, %m {total_elements = 512.0}
 // near miss: `%t` -> `%x`
 // expected-error @below {{tile shape mismatch, expected '[128, 512]' of 'dst', got [128, 513] for 'src'}}
 penguin.bn_backprop %t <- %x, %x, %v, %g {total_elements = 512.0}
+// near miss: `%g` -> `%v`
 // expected-error @below {{'offset' has 3 elements per partition, but must have exactly 1}}
 penguin.bn_backprop2 %t <- %t, %t, %v, %g, %m {total_elements = 512.0}
+// near miss: `%g` -> `%m`
 // expected-error @below {{'slopes' has 3 elements per partition, but must have exactly 2}}
 penguin.bn_backprop2 %t <- %t, %t, %v, %v, %g {total_elements = 512.0}
+// near miss: `%h` -> `%v`
 // expected-error @below {{Unsupported dtype 'bfloat16' of 'offset' in 'penguin.bn_backprop2', expected one of the following dtypes: float32}}
 penguin.bn_backprop2 %t <- %t, %t, %v, %h, %m {total_elements = 512.0}
+// near miss: `Activation` -> `Pool`
 // expected-error @below {{runs on engine Activation, expected one of DVE, Pool or Unassigned}}
 penguin.bn_backprop2 %t <- %t, %t, %v, %v, %m {total_elements = 512.0, engine = Activation}
+// near miss: `%x` -> `%t`
+// expected-error @below {{tile shape mismatch, expected '[128, 512]' of 'dst', got [128, 513] for 'src'}}
+penguin.bn_backprop2 %t <- %x, %x, %v, %v, %m {total_elements = 512.0}
