@@ -44,7 +44,6 @@ def stored(value: Any) -> Any:
         ("nki.language", "nc", r"launch kernel\[2\]"),
         ("nki.language", "static_cast", r"use nl.copy\(x, dtype\)"),
         ("nki.isa", "tensor_copy_dynamic_src", "removed in 0.4; use nisa.tensor_copy"),
-        ("nki.isa", "topk", "is of generation 0.6"),
     ],
 )
 def test_names_of_other_generations(module: str, name: str, instead: str) -> None:

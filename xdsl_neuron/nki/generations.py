@@ -26,15 +26,13 @@ _ISA: Final = {
     "nisa.tensor_copy with src=tensor.ap(pattern, scalar_offset=...)",
     "tensor_copy_dynamic_dst": "is of generation 0.1, removed in 0.4; use "
     "nisa.tensor_copy with dst=tensor.ap(pattern, scalar_offset=...)",
-    "topk": "is of generation 0.6; its instruction is not part of the documented "
-    "instruction set; use nisa.max8, nc_find_index8 and nc_match_replace8",
     "_tiled_offloaded_memcpy": "is undocumented; use nisa.dma_copy",
     "_tiled_offloaded_fma": "is undocumented; use nisa.scalar_tensor_tensor",
 }
 _PACKAGE: Final = {
     "baremetal": "is of generation 0.1; call the kernel, or use nki.simulate",
-    "benchmark": "is of generation 0.1; `neuron-run --timeline` gives the timed clock",
-    "profile": "is of generation 0.1; `neuron-run --timeline` gives the timed clock",
+    "benchmark": "is of generation 0.1; `neuron-run --summary` counts instructions",
+    "profile": "is of generation 0.1; `neuron-run --summary` counts instructions",
 }
 ELSEWHERE: Final = {
     "nki": _PACKAGE,

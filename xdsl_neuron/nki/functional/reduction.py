@@ -10,12 +10,7 @@ from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.api import api
-from xdsl_neuron.nki.arguments import (
-    as_mask,
-    as_view,
-    hidden_options,
-    is_sequence,
-)
+from xdsl_neuron.nki.arguments import as_mask, as_view, hidden_options, is_sequence
 from xdsl_neuron.nki.dtype import as_optional_dtype
 from xdsl_neuron.nki.ops import as_alu
 from xdsl_neuron.nki.trace import session
