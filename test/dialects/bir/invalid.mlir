@@ -64,10 +64,13 @@ bir.func @transposes {
   %t = bir.location @t : <64x128xbf16, sbuf>
   %index = bir.location @index : <16x1xu32, sbuf>
   %cube = bir.location @cube : <64x1x1x16xbf16, sbuf>
+  // near miss: `%t <- %table[0][64 x 128, 1 x 64] {axes = [1, 0]` -> `%t[0, 0][1 x 64, 128 x 1, 128 x 1, 1 x 128] <- %table[0][64 x 128, 64 x 1, 64 x 1, 1 x 64] {axes = [3, 1, 2, 0]`
   // expected-error @below {{DMA Tranpose must have 4-D access pattern.}}
   bir.dma_copy_transpose @I0 %t <- %table[0][64 x 128, 1 x 64] {axes = [1, 0]}
+  // near miss: `axes = [3, 1, 2, 0]` -> `axes = [3, 1, 2, 0], engine = Pool`
   // expected-error @below {{Transpose with DynamicAP only on Pool, got DMA}}
   bir.dma_copy_gather_transpose @I1 %cube <- %table[0][64 x 16, 64 x 1, 64 x 1, 1 x 64], %index {max_index = 512, axes = [3, 1, 2, 0]}
+  // near miss: `[3, 2, 1, 0]` -> `[3, 1, 2, 0]`
   // expected-error @below {{DGE xbar dynamic transpose only supports TransposeOps::XZYW, but it is (3, 2, 1, 0)}}
   bir.dma_copy_gather_transpose @I2 %cube <- %table[0][64 x 16, 64 x 1, 64 x 1, 1 x 64], %index {max_index = 512, axes = [3, 2, 1, 0], engine = Pool}
 }

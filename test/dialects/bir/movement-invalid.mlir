@@ -73,6 +73,7 @@ bir.func @addresses {
   bir.indirect_load @I6 %t <- %few
   // expected-error @below {{Currently only support 2D DataAP for Indirect DMA}}
   bir.indirect_load @I7 %cube <- %address
+  // near miss: `2 x 32` -> `1 x 32`
   // expected-error @below {{Must have step 1 in final dim of IndirectLoad output AP, got 2}}
   bir.indirect_load @I8 %t[0, 0][1 x 128, 2 x 32] <- %address
   // expected-error @below {{Indirect DMA bound-check can only be on Pool engine, got DMA}}

@@ -78,6 +78,7 @@ penguin.tensor_copy %s <- %a
 // near miss: `%a ` -> `%s `
 // expected-error @below {{Expected SB <-> DRAM or PSUM <-> SB, but got hbm -> hbm; a load goes from hbm to sbuf}}
 penguin.sb_atom_load %a <- %a
+// near miss: `%s <- %a` -> `%a <- %s`
 // expected-error @below {{Expected SB <-> DRAM or PSUM <-> SB, but got hbm -> sbuf; a store goes from sbuf to hbm}}
 penguin.sb_atom_store %s <- %a
 
@@ -259,6 +260,7 @@ penguin.index_value %p {value = l0}
 %i = penguin.alloc : <128x1xu32, sbuf>
 %f = penguin.alloc : <128x1xf32, sbuf>
 %p = penguin.alloc : <128x1xu32, psum>
+// near miss: `%t` -> `%t[0][64 x 128, 1 x 64]`
 // expected-error @below {{DMA instruction must read and write same number of elements, got 8192 (r: f32[128, 64] in sbuf) and 32768}}
 penguin.sb_atom_load %r <- %t
 // near miss: ` {oob = skip}` -> ``
@@ -327,6 +329,7 @@ penguin.for parallel %i = 0 to 3 step 0 {
 
 %p = penguin.alloc : <4x8xf8e4m3fn_x4, sbuf>
 %q = penguin.alloc : <4x8xu32, hbm>
+// near miss: `%q` -> `%q[0][8 x 4, 1 x 8] as f8e4m3fn_x4`
 // expected-error @below {{DMA may move but not cast packed types, got uint32 to float8_e4m3fn_x4}}
 penguin.sb_atom_load %p <- %q
 // near miss: `1.0` -> `0.0`
@@ -376,10 +379,13 @@ builtin.module {
 %q = penguin.alloc : <16x128xf32, hbm>
 %r = penguin.alloc : <128x16xf32, sbuf>
 %v = penguin.alloc : <100x16xbf16, sbuf>
+// near miss: `[0, 1]` -> `[1, 0]`
 // expected-error @below {{(0, 1) provided for 2D transpose, only (1, 0) supported.}}
 penguin.dma_transpose_load %t <- %a {axes = [0, 1]}
+// near miss: `[1, 0, 2]` -> `[2, 1, 0]`
 // expected-error @below {{(1, 0, 2) provided for 3D transpose, only (2, 1, 0) supported.}}
 penguin.dma_transpose_load %t[0, 0][1 x 8, 8 x 8, 1 x 8] <- %a[0][1 x 8, 1 x 8, 1 x 8] {axes = [1, 0, 2]}
+// near miss: `[3, 2, 1, 0]` -> `[3, 1, 2, 0]`
 // expected-error @below {{(3, 2, 1, 0) provided for 4D transpose, only (3, 1, 2, 0) supported.}}
 penguin.dma_transpose_load %t[0, 0][1 x 2, 1 x 2, 1 x 2, 1 x 2] <- %a[0][1 x 2, 1 x 2, 1 x 2, 1 x 2] {axes = [3, 2, 1, 0]}
 // expected-error @below {{unsupported tile.ndim 1}}
@@ -421,6 +427,7 @@ penguin.dma_transpose_load %v <- %b[0][128 x 16, 1 x 100] {axes = [1, 0], dge = 
 %d = penguin.alloc : <64x1x16xf32, sbuf>
 %e = penguin.alloc : <64x16xbf16, sbuf>
 %g = penguin.alloc : <64x1x8xbf16, sbuf>
+// near miss: `%e <- %b[0][256 x 16, 1 x 64], %i {axes = [1, 0]` -> `%c <- %b[0][256 x 16, 256 x 1, 1 x 64], %i {axes = [2, 1, 0]`
 // expected-error @below {{provided for gather transpose, only 3D supported.}}
 penguin.dma_indirect_transpose %e <- %b[0][256 x 16, 1 x 64], %i {axes = [1, 0], max_index = 512}
 // expected-error @below {{Source tensor for DMA gather transpose must have 2B dtype, got float32}}
@@ -465,8 +472,10 @@ builtin.module attributes {neuron.target = #neuron.target<trn1>} {
 penguin.stream_shuffle %t <- %h {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
 // expected-error @below {{StreamShuffle Mask must have 32 elements, got 2}}
 penguin.stream_shuffle %t <- %t {mask = [0, 1]}
+// near miss: `30, 32]` -> `30, 31]`
 // expected-error @below {{StreamShuffle Mask entry must be <32, got 32 (255 keeps)}}
 penguin.stream_shuffle %t <- %t {mask = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 32]}
+// near miss: `[31, 1` -> `[0, 1`
 // expected-error @below {{StreamShuffle takes partition 32 of 'dst' from 63 of 'src', which has 48}}
 penguin.stream_shuffle %k <- %k {mask = [31, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31]}
 

@@ -111,6 +111,7 @@ penguin.transpose %b <- %b {engine = DVE}
 penguin.pool_gather %h <- %h, %h
 // expected-error @below {{'penguin.indirect_copy' reads 'index' [0, 0][1 x 64, 1 x 4] of `w` while it writes [0, 0][1 x 64, 1 x 64]}}
 penguin.indirect_copy %w <- %t[0, 0][1 x 64, 1 x 64] as u16, %w[0, 0][1 x 64, 1 x 4] {num_valid_indices = 64}
+// near miss: `<- %t` -> `<- %h[0, 0][1 x 64, 1 x 64] as f32`
 // expected-error @below {{'penguin.dma_transpose_copy' cannot write `t` in place; write to another tile}}
 penguin.dma_transpose_copy %t <- %t {axes = [1, 0]}
 // near miss: `y %t` -> `y %h`
