@@ -243,6 +243,17 @@ DESTINATION = [
         lambda x, i, b: nisa.memset(tile(64, 8), 0.0, engine=nisa.engine.gpsimd),
     ),
     case(
+        "number of partitions 129 exceed architecture limitation of 128",
+        lambda x, i, b: tile(129, 8),
+        lambda x, i, b: tile(128, 8),
+    ),
+    case(
+        "expected an access of 10 partitions to start at partition 0, 32, 64 or 96, "
+        "got 10",
+        lambda x, i, b: nisa.tensor_copy(tile(128, 8)[10:20, :], filled(10, 8)),
+        lambda x, i, b: nisa.tensor_copy(tile(128, 8)[96:106, :], filled(10, 8)),
+    ),
+    case(
         "SB tensor overflow: a tensor of shape (128, 61439) and type float32 needs "
         "245756 bytes in a partition, trn3 has 245752; use smaller tiles",
         lambda x, i, b: tile(128, 61439),
@@ -309,7 +320,22 @@ DESTINATION = [
     ),
 ]
 
+
+def product_from(x: Any, column: int) -> None:
+    """A product of 512 columns in PSUM, from a column on."""
+    wide = fl.zeros((64, 512), fl.float32, buffer=fl.sbuf)
+    banks = fl.zeros((64, 1024), fl.float32, buffer=fl.psum)
+    i_p, i_f = fl.arange(64)[:, None], fl.arange(512)[None, :]
+    banks[i_p, column + i_f] += fisa.nc_matmul(fl.load(x[0:64]), wide)
+
+
 FUNCTIONAL = [
+    case(
+        "access to 'dst' crosses a PSUM bank: bytes 1024 to 3071 of a partition, banks "
+        "hold 2048",
+        lambda x, i, b: product_from(x, 256),
+        lambda x, i, b: product_from(x, 512),
+    ),
     case(
         "dma_qos is 'P4', expected none, Default, P0, P1, P2 or P3",
         lambda x, i, b: fl.load(x[0:64, :], dma_qos="P4"),
