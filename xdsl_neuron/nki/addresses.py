@@ -8,20 +8,13 @@ boxes that accesses lie in; the address itself stays on the allocation in IR.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from xdsl.dialects.builtin import DenseArrayBase, i64
-from xdsl.ir import Operation
-
-from xdsl_neuron.arch import Arch
+from xdsl_neuron.dialects import penguin
 from xdsl_neuron.isa import Space
-from xdsl_neuron.nki.arguments import as_integer, is_sequence
-from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
+from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.views import Buffer, View
-
-ADDRESS = "neuron.address"
-"""The attribute of an allocation that holds its partition and byte."""
 
 
 class Box(NamedTuple):
@@ -63,48 +56,17 @@ class Addresses:
     def __init__(self) -> None:
         self._placed: WeakKeyDictionary[Buffer, _Placed] = WeakKeyDictionary()
 
-    def place(self, buffer: Buffer, address: Any, arch: Arch) -> None:
-        """
-        Notes where a tensor is; refuses what is no place in its memory.
-
-        `address` is (partition, byte).
-        """
-        if not is_sequence(address) or len(address) != 2:
-            raise NKITypeError(
-                f"`address` must be a (partition, byte) tuple, got {address!r}"
-            )
-        first, start = (as_integer(part, "address") for part in address)
-        kind = buffer.type.data
-        if not kind.space.on_chip:
-            raise NKISyntaxError(
-                "`address` places a tensor in sbuf or psum, "
-                f"'{buffer.name}' is in {kind.space}"
-            )
-        limits = {
-            Space.SBUF: (
-                arch.sbuf_partitions,
-                arch.sbuf_usable_bytes_per_partition,
-                arch.sbuf_align_bytes,
-            ),
-            Space.PSUM: (
-                arch.psum_partitions,
-                arch.psum_bytes_per_partition,
-                arch.psum_align_bytes,
-            ),
-        }
-        partitions, size, align = limits[kind.space]
-        last, end = first + kind.shape[0], start + kind.bytes_per_partition
-        if first < 0 or last > partitions or start < 0 or end > size or start % align:
-            raise NKIValueError(
-                f"address ({first}, {start}) of '{buffer.name}', {kind.shape[0]} "
-                f"partitions of {kind.bytes_per_partition} bytes: {kind.space} has "
-                f"{partitions} partitions of {size} bytes that a kernel may use, "
-                f"aligned to {align}"
-            )
+    def place(self, buffer: Buffer) -> None:
+        """Notes where a tensor is, which its allocation says."""
         allocation = buffer.value.owner
-        assert isinstance(allocation, Operation)
-        allocation.attributes[ADDRESS] = DenseArrayBase.from_list(i64, [first, start])
-        self._placed[buffer] = _Placed(kind.space, Box((first, last), (start, end)))
+        assert isinstance(allocation, penguin.AllocOp)
+        ((first, start),) = allocation.placements
+        kind = buffer.type.data
+        box = Box(
+            (first, first + kind.shape[0]),
+            (start, start + kind.bytes_per_partition),
+        )
+        self._placed[buffer] = _Placed(kind.space, box)
 
     def check(self, views: Sequence[View | None], outputs: int) -> None:
         """An instruction reads and writes these views; the first ones are written."""

@@ -14,7 +14,7 @@ from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.blocks import usable_bytes
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.neuron import Access, TensorType
-from xdsl_neuron.isa import LoopKind, Space
+from xdsl_neuron.isa import LoopKind
 from xdsl_neuron.passes.rebuild import located, operations_of
 
 
@@ -24,11 +24,11 @@ class PenguinScalarExpansion(ModulePass):
     Expands the allocations marked `expand` (penguin.md 6.1 `enable_scalar_expansion`).
 
     The documents give the option's name only; this is the transformation that bears it
-    elsewhere: a tile made anew in each iteration becomes one tile with a dimension per
-    loop around it, behind the partitions, so no iteration waits for another to be done
-    with it. Loops of a launch grid and run-time loops are not expanded over, their
-    tiles are apart already or unbounded. A tile stays as it is where the copies would
-    not fit its memory, or would lie across PSUM banks.
+    elsewhere: a tile made anew in each iteration becomes a tensor with a block
+    dimension per loop around it, so no iteration waits for another to be done with it.
+    Loops of a launch grid and run-time loops are not expanded over, their tiles are
+    apart already or unbounded. A tile stays as it is where the kernel placed it, or
+    where the copies would not fit its memory together.
 
     Precondition: the module names its target where an allocation is marked.
     Postcondition: no allocation is marked.
@@ -75,14 +75,11 @@ def _instructions_on(value: SSAValue) -> list[Instruction] | None:
 
 def _fits(allocation: penguin.AllocOp, loops: Sequence[penguin.ForOp]) -> bool:
     tensor, arch = allocation.tensor, target_of(allocation)
-    if not tensor.space.on_chip or arch is None:
+    if not tensor.space.on_chip or arch is None or allocation.addresses is not None:
         return False
-    size = tensor.data.bytes_per_partition
     trips = prod(len(loop.static_range()) for loop in loops)
-    if trips == 0 or size == 0 or usable_bytes(tensor.space, arch) < size * trips:
-        return False
-    bank = arch.psum_bank_bytes
-    return tensor.space is Space.SBUF or bank % size == 0 or size % bank == 0
+    size = tensor.data.bytes_per_partition * trips
+    return 0 < size <= usable_bytes(tensor.space, arch)
 
 
 def _expand(
@@ -93,15 +90,12 @@ def _expand(
     tensor = allocation.tensor
     rows, *free = tensor.shape
     trips = [len(loop.static_range()) for loop in loops]
-    properties = dict(allocation.properties)
-    if allocation.blocks is not None:
-        blocks = allocation.block_count * prod(trips)
-        properties["blocks"] = IntegerAttr(blocks, i64)
+    blocks = IntegerAttr(allocation.block_count * prod(trips), i64)
     wide = TensorType.of((rows, *trips, *free), tensor.dtype, tensor.space)
     expanded = located(
         penguin.AllocOp.create(
             result_types=[wide],
-            properties=properties,
+            properties=allocation.properties | {"blocks": blocks},
             attributes=allocation.attributes,
         ),
         allocation,

@@ -1,5 +1,6 @@
 """The named pipelines; each is a pass of its own, so any xDSL tool can run it."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,9 +24,10 @@ from xdsl_neuron.passes.penguin_scalar_expansion import PenguinScalarExpansion
 class Pipeline(ModulePass):
     """A pass made of passes: `steps` in order."""
 
+    @abstractmethod
     def steps(self) -> Sequence[ModulePass]:
         """The passes; `neuron-opt` times and verifies them one by one."""
-        raise NotImplementedError
+        ...
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Runs the steps."""

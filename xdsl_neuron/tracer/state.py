@@ -5,11 +5,9 @@ The state of a trace, and the two places where operations enter the module.
 regions of loops. Nothing else in `tracer` and `nki` adds an operation to a block.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import product
-from math import prod
 from typing import Final, TypeAlias
 
 from xdsl.dialects.builtin import (
@@ -40,13 +38,9 @@ from xdsl_neuron.dialects.neuron import (
 )
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import EdgeKind, LoopKind, Space
-from xdsl_neuron.mask import clip
+from xdsl_neuron.tracer.bounds import check_bounds
 from xdsl_neuron.tracer.definedness import EarlyReads, check_mutable
-from xdsl_neuron.tracer.errors import (
-    NKIIndexError,
-    NKISyntaxError,
-    NKIValueError,
-)
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.frames import Locator
 from xdsl_neuron.tracer.index import Expr, Mask
 from xdsl_neuron.tracer.options import TraceOptions
@@ -58,12 +52,11 @@ from xdsl_neuron.tracer.placement import (
     to_lanes,
 )
 from xdsl_neuron.tracer.symbols import Loop, Register, Symbol
-from xdsl_neuron.tracer.views import Bound, Buffer, View
+from xdsl_neuron.tracer.views import Buffer, View
 
 Dep: TypeAlias = "View | str"
 """An instruction to follow: a tile it wrote, or its name."""
 
-_MAX_CHECKED_ITERATIONS: Final = 1024
 _UNKNOWN: Final = UnknownLoc()
 _ELEMENTWISE: Final = frozenset(
     {
@@ -389,21 +382,19 @@ class TraceState:
             indices,
         )
         predicates = self._predicates(inst, views, mask)
-        self._check_bounds(inst, views, predicates)
+        check_bounds(inst, views, predicates, self.loops)
         location = location or self.locator.here()
         given = self.insert(
             inst, name, deps, predicates, location=location, before=before
         )
-        for position, view in enumerate(views):
-            if view is None:
-                continue
-            if position < len(kind.OUTS):
-                check_mutable(view.base)
-            else:
+        outs = len(kind.OUTS)
+        for view in views[outs:]:
+            if view is not None:
                 self._early_reads.check(view.base, location)
-        for at, view in enumerate(views[: len(kind.OUTS)]):
+        for at, view in enumerate(views[:outs]):
             if view is not None:
                 base = view.base
+                check_mutable(base)
                 first = at == 0 and not base.written
                 base.mask = _mask_over(view, kind, mask) if first else None
                 base.written = True
@@ -446,68 +437,6 @@ class TraceState:
                         for predicate in view.layout.masks
                     ]
         return list(dict.fromkeys(found))
-
-    def _check_bounds(
-        self,
-        inst: Instruction,
-        views: Sequence[View | None],
-        predicates: Sequence[Affine],
-    ) -> None:
-        """Index ranges that leave a dimension: refused unless the mask clips them."""
-        for position, view in enumerate(views):
-            if view is None or not view.layout.bounds:
-                continue
-            lanes: tuple[int, ...] = ()
-            if predicates:
-                name = (*inst.OUTS, *inst.INS)[position]
-                lanes = inst.lane_dims(inst.data())[name]
-            for bound in view.layout.bounds:
-                self._check_bound(inst, view, bound, predicates, lanes)
-
-    def _check_bound(
-        self,
-        inst: Instruction,
-        view: View,
-        bound: Bound,
-        predicates: Sequence[Affine],
-        lanes: Sequence[int],
-    ) -> None:
-        lane = lanes[bound.dim] if lanes and bound.dim >= 0 else -1
-        shape = inst.lane_shape(inst.data())
-        expr = Affine.of(bound.start)
-        for values in self._iterations([expr, *predicates]):
-            low_lane, high_lane = 0, bound.num - 1
-            if predicates:
-                box = clip(predicates, shape, values)
-                if box is None:
-                    continue
-                if lane >= 0:
-                    low_lane, high_lane = box.ranges[lane]
-                    high_lane -= 1
-            start = expr.evaluate(values)
-            ends = (start + bound.step * low_lane, start + bound.step * high_lane)
-            if min(ends) < 0 or max(ends) >= bound.size:
-                raise NKIIndexError(bound.message(view.name, min(ends), max(ends)))
-
-    def _iterations(self, expressions: Sequence[Affine]) -> Iterator[list[int]]:
-        """
-        The values of the loop indices that occur, others 0; a bounded number of them.
-
-        Beyond the bound, and with a register, the instruction's gate and the machine's
-        plan decide.
-        """
-        used = sorted(frozenset[int]().union(*(e.positions for e in expressions)))
-        loops = [self.loops[number] for number in used]
-        ranges = [loop.values for loop in loops if isinstance(loop, Loop)]
-        if len(ranges) < len(loops):
-            return
-        if prod(len(values) for values in ranges) > _MAX_CHECKED_ITERATIONS:
-            return
-        values = [0] * len(self.loops)
-        for point in product(*ranges):
-            for number, value in zip(used, point, strict=True):
-                values[number] = value
-            yield values
 
     # -- buffers and scopes --------------------------------------------------------
 

@@ -8,7 +8,7 @@ from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_integer, as_number, as_view
 from xdsl_neuron.nki.dtype import NAMED, as_dtype
 from xdsl_neuron.nki.enums import REGION_OF
-from xdsl_neuron.nki.language.tensors import fill, make_tensor, request
+from xdsl_neuron.nki.language.tensors import as_address, fill, make_tensor, request
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError
 from xdsl_neuron.tracer.views import View
@@ -27,10 +27,11 @@ def ndarray(
 
     `address` is the partition and the byte in it where a kernel places it.
     """
-    made = make_tensor(request(shape, dtype, buffer, name))
-    if address is not None:
-        trace = session()
-        trace.addresses.place(made.base, address, trace.arch)
+    wanted = request(shape, dtype, buffer, name)
+    if address is None:
+        return make_tensor(wanted)
+    made = make_tensor(wanted, address=as_address(address, wanted.region))
+    session().addresses.place(made.base)
     return made
 
 

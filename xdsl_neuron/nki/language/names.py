@@ -21,7 +21,7 @@ class _TileSize:
     gemm_stationary_fmax = Arch.max_stationary_free
     bn_stats_fmax = Arch.bn_stats_max_free
     psum_min_align = Arch.psum_align_bytes
-    sbuf_min_align = 1
+    sbuf_min_align = Arch.sbuf_align_bytes
     # In every release's constants the one of trn1, also where trn3 takes more.
     gemm_moving_fmax = TRN1.max_moving_free
 

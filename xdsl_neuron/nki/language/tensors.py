@@ -8,12 +8,12 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.blocks import usable_bytes
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import LoopKind, Space
-from xdsl_neuron.nki.arguments import as_name, as_shape, is_sequence
+from xdsl_neuron.nki.arguments import as_integer, as_name, as_shape, is_sequence
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.enums import MemoryRegion, as_region
 from xdsl_neuron.nki.placement import Placement
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKISyntaxError
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError
 from xdsl_neuron.tracer.index import Expr
 from xdsl_neuron.tracer.views import Buffer, Layout, View
 
@@ -54,8 +54,31 @@ def request(shape: Any, dtype: Any, buffer: Any, name: Any) -> Request:
     )
 
 
-def make_tensor(wanted: Request, *, init: float | None = None) -> View:
-    """A fresh tensor; HBM that outlives the kernel is shared by the launch grid."""
+def as_address(value: Any, region: MemoryRegion) -> tuple[int, int]:
+    """The partition and the byte in it where a tile on chip is placed."""
+    if not is_sequence(value) or len(value) != 2:
+        raise NKITypeError(
+            f"`address` must be a (partition, byte) tuple, got {value!r}"
+        )
+    if not region.space.on_chip:
+        raise NKISyntaxError(
+            f"`address` places a tensor in sbuf or psum, `buffer` is {region.name}"
+        )
+    first, start = (as_integer(part, "address") for part in value)
+    return first, start
+
+
+def make_tensor(
+    wanted: Request,
+    *,
+    init: float | None = None,
+    address: tuple[int, int] | None = None,
+) -> View:
+    """
+    A fresh tensor; HBM that outlives the kernel is shared by the launch grid.
+
+    `address` is the partition and the byte of a tile without block dimensions.
+    """
     trace = session()
     region, shape = wanted.region, wanted.shape
     if region.space is Space.HBM:
@@ -65,8 +88,8 @@ def make_tensor(wanted: Request, *, init: float | None = None) -> View:
         return trace.view.of(buffer)
     at = wanted.par
     stored = (shape[at], *shape[:at], *shape[at + 1 :]) if shape else shape
-    addresses: list[int] = []
-    if shape and not trace.options.force_auto_alloc:
+    addresses = [] if address is None else [*address]
+    if address is None and shape and not trace.options.force_auto_alloc:
         size = prod(shape[at + 1 :]) * wanted.dtype.bytes
         addresses = wanted.placement.addresses(shape[:at], shape[at], size)
     buffer = trace.create_tensor(
