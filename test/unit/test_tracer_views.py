@@ -60,12 +60,14 @@ NUMBERS = np.arange(np.prod(SHAPE)).reshape(SHAPE)
 def ranges(draw: st.DrawFn, extent: int) -> Any:
     """A slice, `ds` or integer within a dimension."""
     start = draw(st.integers(0, extent - 1))
-    kind = draw(st.sampled_from(["slice", "step", "ds", "open"]))
+    kind = draw(st.sampled_from(["slice", "step", "back", "ds", "open"]))
     stop = draw(st.integers(start + 1, extent))
     if kind == "ds":
         return DynamicSlice(start, stop - start)
     if kind == "open":
         return slice(start - extent, None)
+    if kind == "back":
+        return slice(stop - 1, start - 1 if start else None, -draw(st.integers(1, 3)))
     return slice(start, stop, draw(st.integers(1, 3)) if kind == "step" else None)
 
 
@@ -130,7 +132,8 @@ def test_a_loop_index_in_a_slice() -> None:
         (DynamicSlice(-1, 2), r"on dimension 0 index range \[-1, 0\] exceed"),
         (slice(3, 3), "slice of dimension 0 from 3 to 3 is empty"),
         (slice(0, 6, 0), r"step of `slice\(0, 6, 0\)` must be non-zero"),
-        (slice(5, 0, -1), "must be positive"),
+        (slice(0, 5, -1), "slice of dimension 0 from 0 to 5 is empty"),
+        (slice(6, 0, -1), r"on dimension 0 index range \[1, 6\] exceed"),
         ((0, 0, 0, 0), "too many indices for 'a': it has 3 dimensions, got 4"),
         (True, "index of 'a' on dimension 0 is a bool"),
         ("x", r"`index` must be int or scalar\[int\], got str"),

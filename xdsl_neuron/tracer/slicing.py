@@ -99,8 +99,12 @@ def _basic(view: V, items: Sequence[object]) -> V:
             partition = partition + start * step
         else:
             offset = offset + start * step
+        last = start + stride * (num - 1)
         inside = (
-            isinstance(start, int) and 0 <= start <= extent - stride * (num - 1) - 1
+            isinstance(start, int)
+            and isinstance(last, int)
+            and 0 <= start < extent
+            and 0 <= last < extent
         )
         if not inside:
             bound = Bound(dim, len(pairs) if keep else -1, start, stride, num, extent)
@@ -128,9 +132,7 @@ def _range_of(
     if isinstance(item, bool):
         raise NKITypeError(f"index of '{view.name}' on dimension {dim} is a bool")
     start = as_expr(item, "index")
-    if isinstance(start, int) and start < 0:
-        start += extent
-    return start, 1, 1, False
+    return _from_front(start, extent), 1, 1, False
 
 
 def _slice_range(
@@ -147,14 +149,9 @@ def _slice_range(
         raise NKITypeError("`step` must be int")
     if step == 0:
         raise NKIValueError(f"step of `{item}` must be non-zero")
-    if step < 0:
-        raise NKINotImplementedError(f"step of `{item}` must be positive")
-    start = 0 if start is None else as_expr(start, "start")
-    stop = extent if stop is None else as_expr(stop, "stop")
-    if isinstance(start, int) and start < 0:
-        start += extent
-    if isinstance(stop, int) and stop < 0:
-        stop += extent
+    first, behind = (0, extent) if step > 0 else (extent - 1, -1)
+    start = first if start is None else _from_front(as_expr(start, "start"), extent)
+    stop = behind if stop is None else _from_front(as_expr(stop, "stop"), extent)
     length = stop - start
     if isinstance(length, Affine):
         if not length.is_constant:
@@ -172,17 +169,19 @@ def _slice_range(
     return start, num, step, True
 
 
+def _from_front(place: Expr, extent: int) -> Expr:
+    """A place that may be counted from the end, as Python does."""
+    return place + extent if isinstance(place, int) and place < 0 else place
+
+
 def _leaves(view: View, bound: Bound) -> bool:
     """Whether a range may leave its dimension; refused where no mask can help."""
     start = bound.start
     if view.base.trace.is_dynamic(start):
         return False  # the machine sees the register's value
     reach = bound.step * (bound.num - 1)
-    if isinstance(start, int):
-        low, high = start, start + reach
-    else:
-        low, high = view.base.trace.bounds(start)
-        high += reach
+    low, high = view.base.trace.bounds(start)
+    low, high = low + min(reach, 0), high + max(reach, 0)
     if low >= 0 and high < bound.size:
         return False
     if view.base.trace.masks_allowed:
@@ -245,10 +244,7 @@ def _spelled(items: Sequence[object]) -> str:
 def _index_of(item: object, shape: Shape, extent: int) -> Affine:
     if isinstance(item, IndexExpr):
         return aligned(item.expr, item.shape, len(shape))
-    value = as_expr(item, "index")
-    if isinstance(value, int) and value < 0:
-        value += extent
-    return Affine.of(value)
+    return Affine.of(_from_front(as_expr(item, "index"), extent))
 
 
 def _tensor_bounds(
