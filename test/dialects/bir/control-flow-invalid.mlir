@@ -8,16 +8,19 @@ bir.func @branches {
   // near miss: `one` -> `backEdgeAssertCondition`
   // expected-error @below {{backEdgeAssertCondition: block 'one' has 2 back edges}}
   bir.basic_block @one {
+    // near miss: `nowhere` -> `two`
     // expected-error @below {{BasicBlock does not exist! ('nowhere')}}
     bir.unconditional_branch @B0 {target = "nowhere"}
   }
   bir.basic_block @two {
+    // near miss: `on_false = "one"` -> `on_false = "two"`
     // expected-error @below {{onFalse == I.getParent()->getNextNode(): neither 'one' nor 'one' is the next block}}
     bir.compare_and_branch @B1 IS_EQIMM {lhs = %r, rhs = 0, on_true = "one", on_false = "one"}
   }
   // near miss: `two` -> `name`
   // expected-error @below {{name 'two' is given twice}}
   bir.basic_block @two {
+    // near miss: `bir.exit @B2` -> `bir.no_op @B2`
     // expected-error @below {{'bir.exit' must be the last of its block}}
     bir.exit @B2
     // near miss: `IS_EQREG` -> `IS_LTIMM`
@@ -25,9 +28,11 @@ bir.func @branches {
     bir.compare_and_branch @B3 IS_EQREG {lhs = %r, rhs = 0, on_true = "one", on_false = "last"}
   }
   bir.basic_block @last {
+    // near miss: `bir.break @B4` -> `bir.loop sequential %i = 0 to 2 { bir.break @B4 }`
     // expected-error @below {{'bir.break' stands in a loop only}}
     bir.break @B4
   }
+  // near miss: `B9` -> `B3`
   // expected-error @below {{the function has no branch 'B9'}}
   bir.branch_hint @B5 {hint = LikelyTaken, associate_branch = "B9"}
 }
@@ -63,10 +68,15 @@ bir.func @comparisons {
 // -----
 
 bir.func @f {
+  // near miss: `target = "f"` -> `target = "h"`
   // expected-error @below {{function 'f' calls itself}}
   bir.call @I0 {target = "f"}
+  // near miss: `target = "g"` -> `target = "h"`
   // expected-error @below {{the module has no function 'g' to call}}
   bir.call @I1 {target = "g"}
+}
+
+bir.func @h {
 }
 
 // -----

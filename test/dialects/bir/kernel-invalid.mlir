@@ -36,5 +36,6 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
 
 // -----
 
+// near miss: `bir.nki_kernel @I0 () <- () {func = "f"}` -> `bir.func @g { bir.nki_kernel @I0 () <- () {func = "f"} }`
 // expected-error @below {{I.getFunc() != nullptr: a kernel is in a bir.func}}
 bir.nki_kernel @I0 () <- () {func = "f"}

@@ -26,12 +26,16 @@ bir.func @waits {
   // near miss: ` {on_update = [EVENT_SET @s]}` -> ``
   // expected-error @below {{event 's' is not declared in the function}}
   bir.no_op @I6 {on_update = [EVENT_SET @s]}
+  // near miss: `@I7` -> `@I7 {on_update = [SEM_INC @s]}`
   // expected-error @below {{EventSemaphore must have sync info}}
   bir.event_semaphore @I7
+  // near miss: `, SEM_GE_IMM @s 3` -> ``
   // expected-error @below {{EventSemaphore must have <= 2 wait commands, and <= 1 update command, got 3 waits}}
   bir.event_semaphore @I8 {on_wait = [SEM_GE_IMM @s 1, SEM_GE_IMM @s 2, SEM_GE_IMM @s 3]}
+  // near miss: `, SEM_INC @s]` -> `]`
   // expected-error @below {{EventSemaphore must have <= 2 wait commands, and <= 1 update command, got 2 updates}}
   bir.event_semaphore @I9 {on_update = [SEM_INC @s, SEM_INC @s]}
+  // near miss: `EVENT_SET_THEN_CLEAR @e` -> `SEM_GE_REG @s %r`
   // expected-error @below {{only two wait modes supported now: SEM_GE_IMM and SEM_GE_REG, got EVENT_SET_THEN_CLEAR of 'e'}}
   bir.event_semaphore @I10 {on_wait = [SEM_GE_IMM @s 1, EVENT_SET_THEN_CLEAR @e]}
   // near miss: ` where %r >= 0` -> ``
@@ -62,6 +66,7 @@ bir.func @declarations {
 // -----
 
 bir.func @groups {
+  // near miss: `[1]` -> `[1], engine = Pool`
   // expected-error @below {{GroupResetSemaphores must be on a data-path engine (Pool, Activation, PE, DVE, SP), got ALL}}
   bir.group_reset_semaphores @I0 {sema_group = [1]}
   // expected-error @below {{GroupResetSemaphores: the group is empty}}
@@ -88,19 +93,26 @@ bir.func @groups {
 
 bir.func @queues {
   bir.queue @q {type = dynamic, instances = ["q.0"]}
+  // near miss: `"p"` -> `"q"`
   // expected-error @below {{SQI switches to a queue that does not exist: 'p'}}
   bir.switch_queue_instance @I0 {queue = "p", instance = "q.0"}
+  // near miss: `""` -> `"q.0"`
   // expected-error @below {{SQI instance should not be NULL}}
   bir.switch_queue_instance @I1 {queue = "q", instance = ""}
+  // near miss: `"q.1"` -> `"q.0"`
   // expected-error @below {{SQI instance's parent should be a DMAQueue: 'q' has no instance 'q.1'}}
   bir.switch_queue_instance @I2 {queue = "q", instance = "q.1"}
+  // near miss: `"p"` -> `"q"`
   // expected-error @below {{RQI switches to a queue that does not exist: 'p'}}
   bir.reset_queue_instance @I3 {queue = "p", instance = "q.0"}
+  // near miss: `""` -> `"q.0"`
   // expected-error @below {{RQI instance should not be NULL}}
   bir.reset_queue_instance @I4 {queue = "q", instance = ""}
+  // near miss: `"q.1"` -> `"q.0"`
   // expected-error @below {{RQI instance's parent should be a DMAQueue: 'q' has no instance 'q.1'}}
   bir.reset_queue_instance @I5 {queue = "q", instance = "q.1"}
   bir.loop sequential %i = 0 to 2 {
+    // near miss: `type = dynamic` -> `type = data`
     // expected-error @below {{Expect only Spill/Reload queues are used in loop body, but found q of type dynamic}}
     bir.switch_queue_instance @I6 {queue = "q", instance = "q.0"}
   }

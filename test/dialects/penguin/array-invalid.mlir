@@ -98,8 +98,10 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   // near miss: `%f` -> `%l`
   // expected-error @below {{The last dimension of double_row matmult must have size of 2: 'stationary' is [64, 2, 64], expected [K, M, 2]}}
   penguin.matmul %acc <- %f, %g {perf_mode = DoubleRowSwInterleave}
+  // near miss: `[64, 64]` -> `[64, 128]`
   // expected-error @below {{double_row cannot be combined with column tiling, got tile_size [64, 64]; use all 128 columns}}
   penguin.matmul %acc <- %f, %g {perf_mode = DoubleRow, tile_row = 0, tile_column = 0, tile_size = [64, 64]}
+  // near miss: `%fp <- %f, %f {perf_mode = DoubleRow, is_transpose}` -> `%acc <- %f, %g {perf_mode = DoubleRow}`
   // expected-error @below {{double_row cannot be combined with is_transpose}}
   penguin.matmul %fp <- %f, %f {perf_mode = DoubleRow, is_transpose}
   // near miss: `%p` -> `%acc`
@@ -177,8 +179,10 @@ penguin.matmul_sparse %acc <- %w, %d, %t {compress_ratio = 2}
 // near miss: `8` -> `16`
 // expected-error @below {{Indices mismatch! 'tags' has 8 words of 4 tags for 64 elements of 'stationary'}}
 penguin.matmul_sparse %acc <- %w, %d, %t[0, 0][1 x 64, 1 x 8] {compress_ratio = 4}
+// near miss: `%odd <- %w, %o` -> `%acc <- %w, %d`
 // expected-error @below {{'dst' of a sparse matmul has an even number of elements per partition, got 511; pad the moving operand}}
 penguin.matmul_sparse %odd <- %w, %o, %t {compress_ratio = 4}
+// near miss: `[64, 64]` -> `[64, 128]`
 // expected-error @below {{matmult_sparse cannot work with column tiling, got tile_size [64, 64]}}
 penguin.matmul_sparse %acc <- %w, %d, %t {compress_ratio = 4, tile_row = 0, tile_column = 0, tile_size = [64, 64]}
 // near miss: `, perf_mode = DoublePixel` -> ``

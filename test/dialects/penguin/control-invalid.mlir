@@ -22,6 +22,7 @@ penguin.func @loops(a = %a: !neuron.tensor<8x8xi32, hbm>) {
     // expected-error @below {{expressions currently: the upper bound is no register}}
     penguin.dynamic_for %i = 0 to %k {
     }
+    // near miss: `continue_if %k` -> `continue_if %n`
     // expected-error @below {{DoWhile: condition is a runtime integer, got a loop index}}
     penguin.do_while {
       penguin.continue_if %k

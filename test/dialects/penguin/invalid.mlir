@@ -101,6 +101,7 @@ penguin.tensor_tensor add %o <- %o, %s
 // near miss: `%t` -> `%p`
 // expected-error @below {{tile shape mismatch, expected '[128, 512]' of 'dst', got [128, 256] for 'rhs'}}
 penguin.tensor_tensor add %o <- %o, %t
+// near miss: `scalar0 = %o` -> `scalar0 = %o[0, 0][1 x 128, 1 x 1]`
 // expected-error @below {{'scalar0' must hold one element for each of 128 partitions}}
 penguin.tensor_scalar_ptr add %o <- %o, scalar0 = %o
 // near miss: `%p` -> `%o`
@@ -229,6 +230,7 @@ penguin.tensor_reduce subtract %v <- %a {axes = [2]}
 // near miss: `, negate` -> ``
 // expected-error @below {{negate option can only be used with arithmetic ops, unsupported op=bitwise_and}}
 penguin.tensor_reduce bitwise_and %n[0, 0][1 x 128] <- %n {axes = [1], negate}
+// near miss: `[1, 2]` -> `[2]`
 // expected-error @below {{tile shape mismatch, expected '[128, 1]' for 'dst', got [128, 4]}}
 penguin.tensor_reduce add %v <- %a {axes = [1, 2]}
 
@@ -246,6 +248,7 @@ penguin.tensor_copy_predicated %f <- %f, src = %f
 penguin.tensor_copy_predicated %f <- %n, src = %h
 // expected-error @below {{takes exactly one of src and imm}}
 penguin.tensor_copy_predicated %f <- %n
+// near miss: `on_true = %f` -> `on_true = %f, on_false = %f`
 // expected-error @below {{takes on_false as one tensor or one immediate}}
 penguin.tensor_select %f <- %n, on_true = %f
 // near miss: `%p` -> `%f`
@@ -339,6 +342,7 @@ penguin.memset %p {value = 1.0}
 // -----
 
 %a = penguin.alloc : <128x2x3x5x7x11xf32, sbuf>
+// near miss: `, 1 x 2] {` -> `, 1 x 1] {`
 // expected-error @below {{access to 'dst' has 5 free dimensions, exceed max supported number of dimension 4}}
 penguin.memset %a[0, 0][1 x 128, 2310 x 1, 1154 x 1, 385 x 2, 76 x 2, 10 x 2, 3 x 2, 1 x 2] {value = 0.0}
 

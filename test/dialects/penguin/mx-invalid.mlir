@@ -72,6 +72,7 @@ penguin.matmul_mx %acc <- %w[0, 0][1 x 32, 1 x 64], %m[0, 0][1 x 32, 1 x 128], %
 // near miss: `m[0` -> `m[32`
 // expected-error @below {{'moving' and 'moving_scale' must start in the same 32-partition quadrant, got partitions 0 and 32}}
 penguin.matmul_mx %acc <- %w[0, 0][1 x 32, 1 x 64], %m[0, 0][1 x 32, 1 x 128], %t[0, 0][1 x 4, 1 x 64], %s[32, 0][1 x 4, 1 x 128]
+// near miss: `%acc[0, 0][1 x 63, 1 x 128] <- %odd, %m, %t[0, 0][1 x 128, 1 x 63]` -> `%acc <- %w, %m, %t`
 // expected-error @below {{nc_matmul_mx stationary must have an even number of packed (x4) elements per partition. Got 63}}
 penguin.matmul_mx %acc[0, 0][1 x 63, 1 x 128] <- %odd, %m, %t[0, 0][1 x 128, 1 x 63], %s
 // near miss: `1 x 96` -> `1 x 64`
@@ -86,6 +87,7 @@ penguin.matmul_mx %acc[0, 0][1 x 64, 1 x 100] <- %w, %m, %t, %s
 // near miss: `64` -> `128`
 // expected-error @below {{nc_matmul_mx does not support column PE tiling, got column 0 and tile_size [128, 64]; use column 0 and all 128 columns}}
 penguin.matmul_mx %acc <- %w, %m, %t, %s {tile_row = 0, tile_column = 0, tile_size = [128, 64]}
+// near miss: `tile_row = 64, tile_column = 0, tile_size = [64, 128]` -> `tile_row = 64, tile_column = 0, tile_size = [32, 128]`
 // expected-error @below {{nc_matmul_mx accesses 32 partitions in a tile of 64 rows; they must be as many}}
 penguin.matmul_mx %acc <- %w[0, 0][1 x 32, 1 x 64], %m[0, 0][1 x 32, 1 x 128], %t[0, 0][1 x 4, 1 x 64], %s[0, 0][1 x 4, 1 x 128] {tile_row = 64, tile_column = 0, tile_size = [64, 128]}
 // near miss: ` {replication_shift_amnt = 1}` -> ``

@@ -4,6 +4,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn1>} {
   penguin.func @f() {
     %a = penguin.alloc : <8x64xf32, hbm>
     %b = penguin.alloc : <8x64xf32, hbm>
+    // near miss: `trn1` -> `trn2`
     // expected-error @below {{curArchLevel > sunda: CollectiveCompute needs level 30, trn1 is 20}}
     penguin.collective_compute AllReduce %b <- %a {op = add}
     penguin.return
