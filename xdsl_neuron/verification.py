@@ -12,6 +12,7 @@ from xdsl.ir.core import ErasedSSAValue
 from xdsl.traits import IsTerminator, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.collected import one_verification
 from xdsl_neuron.diagnostics import Diagnostic, DiagnosticError
 from xdsl_neuron.upstream import UPSTREAM_FAILURES, raised_by_xdsl
 
@@ -25,7 +26,8 @@ def verify(op: Operation) -> None:
 def verification_errors(op: Operation) -> list[Diagnostic]:
     """Every error of `op` and everything nested in it, in program order."""
     verifier = _Verifier()
-    verifier.visit_op(op)
+    with one_verification():
+        verifier.visit_op(op)
     return verifier.errors
 
 

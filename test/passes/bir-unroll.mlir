@@ -1,5 +1,6 @@
 // RUN: neuron-opt -p bir-unroll --split-input-file %s | filecheck %s
 // RUN: neuron-opt -p 'bir-unroll{max-instructions=6}' --split-input-file %s | filecheck %s --check-prefix=SIX
+// RUN: neuron-opt -p 'bir-unroll{max-instructions=8}' --split-input-file %s | filecheck %s --check-prefix=EIGHT
 
 // Offsets, masks, index values, accumulation and edges are those of the iteration; an
 // instruction whose mask never holds is gone, and what followed it follows what it did.
@@ -82,6 +83,95 @@ bir.func @nested {
   }
   bir.loop sequential %none = 1 to 1 {
     bir.memset @I2 %s {value = 0.0}
+  }
+  bir.return
+}
+
+// -----
+
+// Edges of what is not copied for iterations: code of its own, run-time loops and basic
+// blocks, what they follow and what follows them.
+
+// CHECK-LABEL: bir.func @others {
+// CHECK:         bir.memset @A_i0 %t {value = 0.0}
+// CHECK-NEXT:    bir.nki_kernel @K_i0 (%t) <- (%t) {func = "f", after = [flow "A_i0"]}
+// CHECK-NEXT:    bir.memset @A_i1 %t {value = 0.0, after = [output "K_i0"]}
+// CHECK-NEXT:    bir.nki_kernel @K_i1 (%t) <- (%t) {func = "f", after = [flow "A_i1"]}
+// CHECK-NEXT:    bir.custom_op @L (%t) <- (%t) {opFunctionName = "g", opLibFile = "l", after = [flow "K_i0", flow "K_i1"]}
+// CHECK-NEXT:    bir.no_op @N {after = [ordered "L"]}
+// CHECK-NEXT:    %r = bir.tensor_load @R %n[0][1 x 1]
+// CHECK-NEXT:    bir.dynamic_for_loop %j = 0 to %r {
+// CHECK-NEXT:      bir.memset @D %t {value = 0.0, after = [output "A_i0", output "A_i1", output "E", output "N"]}
+// CHECK-NEXT:      bir.loop sequential %k = 0 to 2 {
+// CHECK-NEXT:        bir.memset @E %t {value = 0.0, after = [output "D", output "E"]}
+// CHECK-NEXT:      }
+// CHECK-NEXT:    }
+// CHECK-NEXT:    bir.basic_block @one {
+// CHECK-NEXT:      bir.memset @F %t {value = 0.0, after = [output "E", output "A_i0", output "A_i1", output "H"]}
+// CHECK-NEXT:      bir.unconditional_branch @G {target = "two"}
+// CHECK-NEXT:    }
+// CHECK-NEXT:    bir.basic_block @two {
+// CHECK-NEXT:      bir.memset @H %t {value = 0.0, after = [output "F"]}
+// CHECK-NEXT:      bir.unconditional_branch @J {target = "one"}
+// CHECK-NEXT:    }
+
+bir.func @others {
+  %n = bir.location @n ExternalInput : <1x1xi32, hbm>
+  %t = bir.location @t : <128x8xf32, sbuf>
+  bir.loop sequential %i = 0 to 2 {
+    bir.memset @A %t {value = 0.0, after = [output "K"]}
+    bir.nki_kernel @K (%t) <- (%t) {func = "f", after = [flow "A"]}
+  }
+  bir.custom_op @L (%t) <- (%t) {opFunctionName = "g", opLibFile = "l", after = [flow "K"]}
+  bir.no_op @N {after = [ordered "L"]}
+  %r = bir.tensor_load @R %n[0][1 x 1]
+  bir.dynamic_for_loop %j = 0 to %r {
+    bir.memset @D %t {value = 0.0, after = [output "A", output "E", output "N"]}
+    bir.loop sequential %k = 0 to 2 {
+      bir.memset @E %t {value = 0.0, after = [output "D", output "E"]}
+    }
+  }
+  bir.basic_block @one {
+    bir.memset @F %t {value = 0.0, after = [output "E", output "A", output "H"]}
+    bir.unconditional_branch @G {target = "two"}
+  }
+  bir.basic_block @two {
+    bir.memset @H %t {value = 0.0, after = [output "F"]}
+    bir.unconditional_branch @J {target = "one"}
+  }
+}
+
+// -----
+
+// In a loop that stays, an edge to an instruction further down is to all its copies of
+// the turn before; one whose mask never holds is nobody's target. A loop that is left by
+// a break stays, and thresholds are those of the iteration.
+
+// CHECK-LABEL: bir.func @stays {
+// EIGHT-LABEL: bir.func @stays {
+// EIGHT:         bir.loop sequential %i = 0 to 4 {
+// EIGHT-NEXT:      bir.memset @A %t {value = 0.0, after = [output "C_j0", output "C_j1", output "B_j0", output "B_j1"]}
+// EIGHT-NEXT:      bir.memset @B_j0 %t {value = 0.0, after = [output "C_j0", output "C_j1"]}
+// EIGHT-NEXT:      bir.memset @C_j0 %t {value = 0.0, after = [output "B_j0"]}
+// EIGHT-NEXT:      bir.memset @B_j1 %t {value = 0.0, after = [output "C_j0"]}
+// EIGHT-NEXT:      bir.memset @C_j1 %t {value = 0.0, after = [output "B_j1"]}
+// EIGHT-NEXT:    }
+// EIGHT-NEXT:    bir.loop sequential %k = 0 to 4 {
+// EIGHT-NEXT:      bir.break @K {on_wait = [SEM_GE_IMM @s 1]}
+// EIGHT-NEXT:    }
+bir.func @stays {
+  bir.semaphore @s
+  %t = bir.location @t : <128x8xf32, sbuf>
+  bir.loop sequential %i = 0 to 4 {
+    bir.memset @A %t {value = 0.0, after = [output "C", output "D"]}
+    bir.loop sequential %j = 0 to 2 {
+      bir.memset @B %t {value = 0.0, after = [output "C"]}
+      bir.memset @C %t {value = 0.0, after = [output "B"]}
+    }
+    bir.memset @D %t where -1 >= 0 {value = 0.0, after = [output "B"]}
+  }
+  bir.loop sequential %k = 0 to 4 {
+    bir.break @K {on_wait = [SEM_GE_IMM @s 1]}
   }
   bir.return
 }

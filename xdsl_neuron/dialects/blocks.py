@@ -10,16 +10,17 @@ where all of them fit, one after another.
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.access import Pattern
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.isa import Space
 
 if TYPE_CHECKING:
-    from xdsl_neuron.dialects.instruction import Operand
+    from xdsl_neuron.dialects.operand import Operand
 
 
 def usable_bytes(space: Space, arch: Arch) -> int:
@@ -38,13 +39,17 @@ def block_count(value: SSAValue) -> int:
     owner = value.owner
     if not isinstance(owner, Operation):
         return 1
-    found = owner.properties.get("blocks")
-    return found.value.data if isinstance(found, IntegerAttr) else 1
+    return count_of(owner.properties.get("blocks"))
+
+
+def count_of(blocks: Attribute | None) -> int:
+    """`blocks` as a number, 1 where it is absent or below (a gate refuses those)."""
+    return max(blocks.value.data, 1) if isinstance(blocks, IntegerAttr) else 1
 
 
 def block_elements(kind: TensorType, blocks: int) -> int:
     """Elements of a partition in one tile."""
-    return kind.data.pitch // max(blocks, 1)
+    return kind.data.pitch // blocks
 
 
 def check_one_block(operand: "Operand", arch: Arch) -> None:
@@ -56,8 +61,8 @@ def check_one_block(operand: "Operand", arch: Arch) -> None:
         return
     size = block_elements(kind, blocks) * kind.dtype.bytes // operand.dtype.bytes
     start = within_block(operand.access.offset, size)
-    extent = sum(step * (num - 1) for step, num in operand.access.pairs[1:] if step > 0)
-    if start.is_constant and start.constant + extent < size:
+    reached = Pattern(start.constant, operand.access.pairs[1:])
+    if start.is_constant and reached.within(size):
         return
     raise VerifyException(
         f"access to '{operand.name}' ({operand}) does not reach one block of {size} "

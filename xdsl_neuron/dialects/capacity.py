@@ -9,8 +9,8 @@ from xdsl.ir import Attribute, Operation
 from xdsl.irdl import IRDLOperation, opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.blocks import usable_bytes
-from xdsl_neuron.dialects.gate import gate, gates_of
+from xdsl_neuron.dialects.blocks import count_of, usable_bytes
+from xdsl_neuron.dialects.gate import check_gates, gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.neuron import PARTITIONS, TensorType
 from xdsl_neuron.dialects.neuron.text import Cursor
@@ -43,9 +43,10 @@ class Sized(IRDLOperation):
     @gate("(blocks, par_dim(128), F)", "nki.md 2 block dimensions", "our choice")
     def whole_blocks(self) -> None:
         """A tensor on chip is made of whole tiles."""
-        count, tensor = self.block_count, self.tensor
-        if count == 1 and self.blocks is None:
+        tensor = self.tensor
+        if self.blocks is None:
             return
+        count = self.blocks.value.data
         if not tensor.space.on_chip:
             raise VerifyException("only a tensor on chip has blocks, got one in hbm")
         free = prod(tensor.shape[1:])
@@ -73,12 +74,11 @@ class Sized(IRDLOperation):
     @property
     def block_count(self) -> int:
         """`blocks` as an integer, 1 where it is absent."""
-        return 1 if self.blocks is None else self.blocks.value.data
+        return count_of(self.blocks)
 
     def check_gates(self) -> None:
         """Checks every gate of the class; the tracer calls this on insertion."""
-        for found in gates_of(type(self)):
-            getattr(self, found.name)()
+        check_gates(self)
 
 
 def scan_storage(cursor: Cursor) -> dict[str, Attribute]:
@@ -110,7 +110,8 @@ def placements_attribute(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
 
 def render_storage(operation: Sized) -> str:
     """The text `scan_storage` reads."""
-    text = "" if operation.blocks is None else f" blocks {operation.block_count}"
+    blocks = operation.blocks
+    text = "" if blocks is None else f" blocks {blocks.value.data}"
     if operation.addresses is not None:
         pairs = ", ".join(f"({row}, {byte})" for row, byte in operation.placements)
         text += f" at [{pairs}]"
@@ -130,14 +131,13 @@ def check_placements(
     is what it gives addresses for (nki.md 1.3 direct allocation).
     """
     values, shape, space = addresses.get_values(), kind.shape, kind.space
-    count = max(blocks, 1)
-    if not space.on_chip or len(values) != 2 * count:
+    if not space.on_chip or len(values) != 2 * blocks:
         raise VerifyException(
             f"{len(values) // 2} addresses of a tensor of shape {shape} in {space}: a "
-            f"tensor on chip has one for each of its blocks ({count})"
+            f"tensor on chip has one for each of its blocks ({blocks})"
         )
     arch = target_of(operation)
-    size = kind.data.bytes_per_partition // count
+    size = kind.data.bytes_per_partition // blocks
     for row, byte in zip(values[::2], values[1::2], strict=True):
         if row < 0 or row + shape[0] > PARTITIONS:
             raise VerifyException(
@@ -181,7 +181,7 @@ def check_capacity(operation: Operation, kind: TensorType, blocks: int = 1) -> N
     arch = target_of(operation)
     if arch is None:
         return
-    size = kind.data.bytes_per_partition // max(blocks, 1)
+    size = kind.data.bytes_per_partition // blocks
     usable = usable_bytes(space, arch)
     if size > usable:
         name = "SB" if space is Space.SBUF else "PSUM"

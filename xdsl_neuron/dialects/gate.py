@@ -8,6 +8,7 @@ the generated table.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, Literal, TypeVar
 
 from xdsl.ir import Operation
@@ -40,6 +41,7 @@ def gate(
     return mark
 
 
+@cache
 def gates_of(operation: type[Operation]) -> tuple[Gate, ...]:
     """The gates of an operation: those of base classes first, in program order."""
     found: dict[str, Gate] = {}

@@ -8,7 +8,7 @@ marked with `@gate` its rules. Loop indices are one trailing variadic operand.
     penguin.tensor_tensor @I3 add %u <- %t[0, 0][1 x 44, 1 x 512], %s {engine = DVE}
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -32,7 +32,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch, get_arch
 from xdsl_neuron.dialects.blocks import block_count, check_one_block
-from xdsl_neuron.dialects.gate import gate, gates_of
+from xdsl_neuron.dialects.gate import check_gates, gate
 from xdsl_neuron.dialects.neuron import (
     Access,
     AccessesAttr,
@@ -43,8 +43,8 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
     whole,
 )
-from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import Space, TensorKind
+from xdsl_neuron.dialects.operand import Operand, inclusive, out_of_bounds
+from xdsl_neuron.isa import TensorKind
 from xdsl_neuron.mask import clip
 
 MAX_DIMS = 1 + Arch.max_free_dims
@@ -54,56 +54,6 @@ _ENUMERATED_ITERATIONS = 1024
 
 _MEMO = "_operands_being_verified"
 """Where an instruction keeps its operands while its gates run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """One tensor operand of an instruction: its value and what is touched of it."""
-
-    name: str
-    value: SSAValue
-    type: TensorType
-    access: Access
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extents of the access, partitions first on chip."""
-        return self.access.shape
-
-    @property
-    def dtype(self) -> DType:
-        """The element type the access sees."""
-        return self.access.dtype or self.type.dtype
-
-    @property
-    def space(self) -> Space:
-        """The memory space."""
-        return self.type.space
-
-    @property
-    def partitions(self) -> int:
-        """Partitions touched; 1 in HBM."""
-        return self.access.pairs[0][1] if self.space.on_chip else 1
-
-    @property
-    def free_count(self) -> int:
-        """Elements per partition; all elements in HBM."""
-        pairs = self.access.pairs
-        return prod(num for _, num in (pairs[1:] if self.space.on_chip else pairs))
-
-    @property
-    def pitch(self) -> int:
-        """Elements of the seen type in one partition; the whole tensor in HBM."""
-        spec = self.type.data
-        return spec.bytes_per_partition // self.dtype.bytes
-
-    @property
-    def label(self) -> str:
-        """The operand's name as messages show it."""
-        return self.value.name_hint or self.name
-
-    def __str__(self) -> str:
-        return f"{self.label}: {self.dtype.ir_name}{list(self.shape)} in {self.space}"
 
 
 @dataclass(frozen=True)
@@ -297,8 +247,7 @@ class Instruction(IRDLOperation):
         self._check_structure()
         setattr(self, _MEMO, self._read_data())
         try:
-            for name in _gate_names(type(self)):
-                getattr(self, name)()
+            check_gates(self)
         finally:
             delattr(self, _MEMO)
 
@@ -372,7 +321,7 @@ class Instruction(IRDLOperation):
         for given in data.values():
             self._check_access(given)
             operand = self.reachable(given)
-            problem = _out_of_bounds(operand, [_inclusive(r) for r in ranges])
+            problem = out_of_bounds(operand, [inclusive(r) for r in ranges])
             if problem and self.masks():
                 problem = self._masked_problem(given, data, ranges)
             if problem:
@@ -464,7 +413,7 @@ class Instruction(IRDLOperation):
                 sub[indexed] = (0, high - low)
             access = operand.access.bound(indices).restricted(sub)
             clipped = Operand(operand.name, operand.value, operand.type, access)
-            problem = _out_of_bounds(self.reachable(clipped), ())
+            problem = out_of_bounds(self.reachable(clipped), ())
             if problem:
                 return problem
         return None
@@ -502,11 +451,6 @@ def _read_only(value: SSAValue) -> str | None:
     return None
 
 
-@cache
-def _gate_names(operation: type[Instruction]) -> tuple[str, ...]:
-    return tuple(found.name for found in gates_of(operation))
-
-
 def index_range(value: SSAValue) -> range | None:
     """The values of a loop index, None where the loop's bounds are not static."""
     if not isinstance(value, BlockArgument):
@@ -517,60 +461,6 @@ def index_range(value: SSAValue) -> range | None:
         return None
     found = bounds()
     return found if isinstance(found, range) else None
-
-
-def _inclusive(values: range | None) -> tuple[int, int] | None:
-    if values is None:
-        return None
-    if not values:
-        return (0, 0)
-    return (min(values[0], values[-1]), max(values[0], values[-1]))
-
-
-def _out_of_bounds(
-    operand: Operand, indices: Sequence[tuple[int, int] | None]
-) -> str | None:
-    """Why the access leaves its tensor, with the documented literal first."""
-    for dim, low, high, size in _extents(operand, indices):
-        if low < 0 or high >= size:
-            return (
-                f"Out-of-bound access for tensor `{operand.label}` on dimension {dim} "
-                f"index range [{low}, {high}] exceed dimension size of {size}"
-            )
-    return None
-
-
-def _extents(
-    operand: Operand, indices: Sequence[tuple[int, int] | None]
-) -> Iterator[tuple[str, int, int, int]]:
-    """(dimension, lowest, highest, size) where the loop indices are known."""
-    access = operand.access
-    free = access.pairs
-    if access.partition is not None:
-        bounds = _bounds(access.partition, indices)
-        if bounds is not None:
-            step, num = access.pairs[0]
-            yield "0", bounds[0], bounds[1] + step * (num - 1), operand.type.shape[0]
-        free = access.pairs[1:]
-    bounds = _bounds(access.offset, indices)
-    if bounds is not None:
-        low = bounds[0] + sum(min(0, step * (num - 1)) for step, num in free)
-        high = bounds[1] + sum(max(0, step * (num - 1)) for step, num in free)
-        name = "1 (flattened)" if access.partition is not None else "0 (flattened)"
-        yield name, low, high, operand.pitch
-
-
-def _bounds(
-    expression: Affine, indices: Sequence[tuple[int, int] | None]
-) -> tuple[int, int] | None:
-    if expression.is_constant:
-        return expression.constant, expression.constant
-    known: list[tuple[int, int]] = []
-    for position, bounds in enumerate(indices):
-        if bounds is None and position in expression.positions:
-            return None
-        known.append(bounds or (0, 0))
-    return expression.bounds(known)
 
 
 def target_of(operation: Operation) -> Arch | None:

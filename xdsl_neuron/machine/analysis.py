@@ -324,11 +324,12 @@ class Analysis:
                 )
             compiled.append(self._descriptors(block))
         self.executions += max(map(len, compiled)) * times
-        key = id(op)
+        key, queue = id(op), None if op.queue is None else op.queue.data
 
         def emit(build: Build) -> None:
-            turn = build.fired.get(key, 0)
-            build.fired[key] = turn + 1
+            fired = build.fired.setdefault(queue, {})
+            turn = fired.get(key, 0)
+            fired[key] = turn + 1
             for descriptor in compiled[turn % len(compiled)]:
                 descriptor(build)
 

@@ -89,8 +89,8 @@ class Build:
         self.pool = Pool()
         self.outputs: dict[int, Buffer] = {}
         """Arrays of outputs by slot, where they are known while building."""
-        self.fired: dict[int, int] = {}
-        """How often each DMA trigger has fired."""
+        self.fired: dict[str | None, dict[int, int]] = {}
+        """How often each DMA trigger has fired, by its queue."""
         self.iterations = 0
         """Iterations of run-time loops so far."""
         self._bound: list[int] = []

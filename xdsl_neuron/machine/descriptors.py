@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from xdsl_neuron.dialects import dma
-from xdsl_neuron.dialects.instruction import Operand
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.machine.indirect import Gather, Scatter
 from xdsl_neuron.machine.sides import Side

@@ -6,8 +6,9 @@ from typing import Any, Final
 import numpy as np
 
 from xdsl_neuron.dialects.dma import IndirectDescriptor
-from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import dma as isa
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, OobMode
 from xdsl_neuron.machine.build import Array, Build

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdsl_neuron.affine import Affine, FloorDiv, Index, Lane, Mod
-from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.mask import Box, clip
 
 FULL: Final = Box(())

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from xdsl_neuron.affine import Affine, Index
-from xdsl_neuron.dialects.instruction import Operand
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.numerics.casts import storage
 

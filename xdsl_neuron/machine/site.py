@@ -13,9 +13,10 @@ from xdsl.ir import Operation, SSAValue
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
-from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.accumulators import AccumulatorUser
 from xdsl_neuron.dialects.neuron import Access, TensorType
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.machine.build import Build

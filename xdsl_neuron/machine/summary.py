@@ -12,11 +12,12 @@ from xdsl.ir import Block, Operation
 from xdsl_neuron.dialects import bir, structure
 from xdsl_neuron.dialects.bir.sequencer import SequencerInstruction
 from xdsl_neuron.dialects.dma import BlockOp, Descriptor
-from xdsl_neuron.dialects.instruction import Instruction, Operand, index_range
+from xdsl_neuron.dialects.instruction import Instruction, index_range
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.control import DoWhile, DynamicFor
 from xdsl_neuron.dialects.instructions.dma import DmaInstruction
 from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.isa import Engine, Space, TensorKind
 from xdsl_neuron.machine.interface import find_function
 from xdsl_neuron.machine.lifetimes import last_uses, transfers

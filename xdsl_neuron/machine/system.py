@@ -11,8 +11,6 @@ from typing import Any, Final
 from xdsl.ir import Operation
 
 from xdsl_neuron.dialects.bir import (
-    DMATriggerOp,
-    FuncOp,
     control,
     engines,
     kernel,
@@ -68,28 +66,13 @@ def _rearm(scope: Scope, op: sync.QueueInstruction) -> Emitter:
     """Triggers of the queue start from their first block again (bir.md 6.2)."""
     scope.index_depths(op)
     keeps = isinstance(op, sync.SwitchQueueInstanceOp) and op.no_rearm is not None
-    keys = [] if keeps else _triggers_of(op)
+    queue = op.queue.data
 
     def emit(build: Build) -> None:
-        for key in keys:
-            build.fired.pop(key, None)
+        if not keeps:
+            build.fired.pop(queue, None)
 
     return emit
-
-
-def _triggers_of(op: sync.QueueInstruction) -> list[int]:
-    """The triggers of an instruction's queue, as a plan counts them."""
-    function: Operation = op
-    while not isinstance(function, FuncOp):
-        parent = function.parent_op()
-        if parent is None:
-            break
-        function = parent
-    return [
-        id(trigger)
-        for trigger in function.walk()
-        if isinstance(trigger, DMATriggerOp) and trigger.queue == op.queue
-    ]
 
 
 class Print(Site):

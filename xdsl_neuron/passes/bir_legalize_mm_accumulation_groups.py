@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects.bir import FuncOp, LoopOp, MemsetOp
-from xdsl_neuron.dialects.instruction import Instruction, Operand, target_of
+from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.instructions.systolic import MatmulBase
 from xdsl_neuron.dialects.neuron import (
     Access,
@@ -22,6 +22,7 @@ from xdsl_neuron.dialects.neuron import (
     ImmediateAttr,
     MatmulAccumulateAttr,
 )
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.isa import Engine, MatmulAccumulate
 from xdsl_neuron.passes.cells import accesses_of
 from xdsl_neuron.passes.executions import Execution, Undecidable

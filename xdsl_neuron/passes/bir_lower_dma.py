@@ -21,7 +21,6 @@ from xdsl_neuron.dialects.bir import (
     LocationOp,
     LoopOp,
 )
-from xdsl_neuron.dialects.instruction import Operand
 from xdsl_neuron.dialects.instructions.dma import (
     Copy,
     IndirectAccumulate,
@@ -41,6 +40,7 @@ from xdsl_neuron.dialects.neuron import (
     QosClassAttr,
 )
 from xdsl_neuron.dialects.neuron.attributes import render_access
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Engine, QosClass
 from xdsl_neuron.mask import boxes, clip

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
@@ -11,23 +11,30 @@ from xdsl.passes import ModulePass
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.bir import FuncOp, LocationOp, LoopOp
+from xdsl_neuron.dialects.bir.control import BasicBlockOp, Terminator
+from xdsl_neuron.dialects.bir.kernel import OpaqueInstruction
+from xdsl_neuron.dialects.bir.structure import name_of
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import (
     Access,
     AccessesAttr,
     AffineAttr,
     EdgesAttr,
+    Expressions,
     MatmulAccumulateAttr,
     PredicatesAttr,
 )
-from xdsl_neuron.dialects.neuron.system import WaitsAttr
-from xdsl_neuron.isa import EdgeKind, MatmulAccumulate
+from xdsl_neuron.isa import MatmulAccumulate
 from xdsl_neuron.mask import clip
+from xdsl_neuron.passes.copied_edges import CopiedEdges, Edges, edges_of
 from xdsl_neuron.passes.masking import Frame, shift_lanes
 from xdsl_neuron.passes.names import NamePool, iteration_suffix
 from xdsl_neuron.passes.rebuild import operations_of, replace_body
 
 _PER_ITERATION = ("accesses", "predicates", "inst_name", "after")
+
+INSTRUCTIONS = Instruction | OpaqueInstruction
+"""What is copied for each iteration."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,7 @@ class BirUnroll(ModulePass):
             body = Block()
             unroller.block(function.body.block, body, "")
             replace_body(function, body)
+            unroller.copies.finish(function)
 
 
 @dataclass
@@ -79,8 +87,10 @@ class _Plan:
             for operation in loop.body.block.ops:
                 if isinstance(operation, LoopOp):
                     loops.append(operation)
-                elif isinstance(operation, Instruction | LocationOp):
-                    fixed += isinstance(operation, Instruction)
+                elif isinstance(operation, Terminator):
+                    possible = False
+                elif isinstance(operation, INSTRUCTIONS | LocationOp):
+                    fixed += isinstance(operation, INSTRUCTIONS)
                 else:
                     possible = False
             inner = [self._size(nested) for nested in loops]
@@ -96,7 +106,7 @@ class _Plan:
     def _divide(self, block: Block, budget: int) -> int:
         """Unrolls what fits into `budget`; the number of instructions it takes."""
         loops = [op for op in block.ops if isinstance(op, LoopOp)]
-        total = sum(isinstance(op, Instruction) for op in block.ops)
+        total = sum(isinstance(op, INSTRUCTIONS) for op in block.ops)
         sizes = {loop: self._size(loop) for loop in loops}
         total += sum(size.full or 0 for size in sizes.values())
         kept = [loop for loop in loops if sizes[loop].full is None]
@@ -140,9 +150,9 @@ class _Template:
     predicates: tuple[Affine, ...]
     frame: Frame | None
     fields: dict[str, Attribute]
-    expressions: dict[str, Affine]
+    expressions: dict[str, Expressions[Any]]
     name: str | None
-    edges: tuple[tuple[EdgeKind, str], ...]
+    edges: Edges
 
     @staticmethod
     def of(operation: Instruction) -> "_Template":
@@ -150,12 +160,12 @@ class _Template:
         fields = {
             name: value
             for name, value in operation.properties.items()
-            if name not in _PER_ITERATION and not isinstance(value, AffineAttr)
+            if name not in _PER_ITERATION and not isinstance(value, Expressions)
         }
         expressions = {
-            name: value.data
+            name: value
             for name, value in operation.properties.items()
-            if isinstance(value, AffineAttr)
+            if name not in _PER_ITERATION and isinstance(value, Expressions)
         }
         masks = operation.masks()
         return _Template(
@@ -168,7 +178,7 @@ class _Template:
             fields,
             expressions,
             None if operation.inst_name is None else operation.inst_name.data,
-            () if operation.after is None else operation.after.data,
+            edges_of(operation),
         )
 
 
@@ -188,11 +198,15 @@ class _Unroller:
         self.unrolled = unrolled
         self.values: dict[SSAValue, SSAValue] = {}
         self.numbers: dict[SSAValue, int] = {}
+        self.blocks: dict[Block, Block] = {}
         self.templates: dict[Instruction, _Template] = {}
-        instructions, locations, targets = _names_in(function)
-        self.instruction_names = NamePool(instructions)
-        self.location_names = NamePool(locations)
-        self.copies = _Copies(targets, instructions)
+        names = (name_of(operation) for operation in function.walk())
+        self.instruction_names = NamePool(name for name in names if name is not None)
+        self.location_names = NamePool(
+            location.location_name.data
+            for location in operations_of(function, LocationOp)
+        )
+        self.copies = CopiedEdges(function, unrolled)
 
     def block(self, source: Block, target: Block, suffix: str) -> None:
         """Copies the operations of one block, in one iteration."""
@@ -204,7 +218,7 @@ class _Unroller:
             elif isinstance(operation, LocationOp):
                 target.add_op(self._location(operation, suffix))
             elif not isinstance(operation, LoopOp):
-                target.add_op(operation.clone(self.values))
+                target.add_op(self._other(operation, suffix))
             elif operation in self.unrolled:
                 self._iterations(operation, target, suffix)
             else:
@@ -222,8 +236,9 @@ class _Unroller:
         block = Block(arg_types=[IndexType()])
         block.args[0].name_hint = loop.index.name_hint
         self.values[loop.index] = block.args[0]
-        self._expect_names(loop)
+        self.copies.enter_kept(loop)
         self.block(loop.body.block, block, suffix)
+        self.copies.leave_kept()
         return LoopOp.create(
             properties=loop.properties,
             attributes=loop.attributes,
@@ -231,11 +246,39 @@ class _Unroller:
             regions=[Region(block)],
         )
 
-    def _expect_names(self, loop: LoopOp) -> None:
-        """In a rolled loop, instructions further down keep their names."""
-        for operation in loop.body.block.ops:
-            if isinstance(operation, Instruction) and operation.inst_name is not None:
-                self.copies.expect(operation.inst_name.data)
+    def _other(self, operation: Operation, suffix: str) -> Operation:
+        """What is no plain instruction: code of its own, a run-time loop, a block."""
+        copy = operation.clone_without_regions(self.values, self.blocks)
+        edges = self.copies.resolve(edges_of(operation))
+        _set_edges(copy.properties, edges)
+        name = name_of(operation)
+        if name is not None:
+            new = self._fresh(name, suffix)
+            copy.properties["inst_name"] = StringAttr(new)
+            self.copies.add(name, new, edges, dropped=False)
+        if not operation.regions:
+            return copy
+        # Branches lead from a block to those beside it, also back.
+        beside = operation.parent_op() if isinstance(operation, BasicBlockOp) else None
+        self.copies.enter_kept(beside or operation)
+        for source, target in zip(operation.regions, copy.regions, strict=True):
+            self._region(source, target, suffix)
+        self.copies.leave_kept()
+        return copy
+
+    def _region(self, source: Region, target: Region, suffix: str) -> None:
+        for block in source.blocks:
+            new = self.blocks[block] = Block(arg_types=block.arg_types)
+            target.add_block(new)
+            for old, argument in zip(block.args, new.args, strict=True):
+                argument.name_hint = old.name_hint
+                self.values[old] = argument
+        for block in source.blocks:
+            self.block(block, self.blocks[block], suffix)
+
+    def _fresh(self, name: str, suffix: str) -> str:
+        """The name of an instruction in one iteration."""
+        return self.instruction_names.fresh(name + suffix) if suffix else name
 
     def _location(self, operation: LocationOp, suffix: str) -> LocationOp:
         name = operation.location_name.data
@@ -255,13 +298,11 @@ class _Unroller:
         template = self.templates.get(operation)
         if template is None:
             template = self.templates[operation] = _Template.of(operation)
-        name = template.name
-        if name is not None and suffix:
-            name = self.instruction_names.fresh(name + suffix)
+        name = None if template.name is None else self._fresh(template.name, suffix)
         edges = self.copies.resolve(template.edges) if template.edges else ()
         indices, binding = self._bind(template)
         cut = _cut(template, binding)
-        if template.name is not None:
+        if template.name is not None and name is not None:
             self.copies.add(template.name, name, edges, dropped=cut is None)
         if cut is None:
             return None
@@ -275,8 +316,7 @@ class _Unroller:
             properties["predicates"] = PredicatesAttr(cut.predicates)
         if name is not None:
             properties["inst_name"] = StringAttr(name)
-        if edges:
-            properties["after"] = EdgesAttr(edges)
+        _set_edges(properties, edges)
         return self._create(template, properties, indices)
 
     def _create(
@@ -346,14 +386,7 @@ def _bound(
     return tuple(
         access
         if access is None or not access.positions
-        else Access(
-            access.offset.with_indices(binding),
-            access.pairs,
-            None
-            if access.partition is None
-            else access.partition.with_indices(binding),
-            access.dtype,
-        )
+        else access.mapped(lambda expression: expression.with_indices(binding))
         for access in accesses
     )
 
@@ -365,85 +398,22 @@ def _set_expressions(
     properties: dict[str, Attribute],
 ) -> None:
     """Index values, registers and accumulate conditions of one iteration."""
-    waits = properties.get("on_wait")
-    if isinstance(waits, WaitsAttr):
-        properties["on_wait"] = waits.with_indices(binding)
-    for name, expression in template.expressions.items():
-        bound = shift_lanes(expression.with_indices(binding), lows)
-        if name == "accumulate_if" and bound.is_constant:
-            joins = bound.constant >= 0
-            properties["accumulate"] = MatmulAccumulateAttr(
-                MatmulAccumulate.ACCUMULATE if joins else MatmulAccumulate.OVERWRITE
-            )
-        else:
-            properties[name] = AffineAttr(bound)
+    for name, attribute in template.expressions.items():
+        bound = attribute.mapped(
+            lambda expression: shift_lanes(expression.with_indices(binding), lows)
+        )
+        if name == "accumulate_if" and isinstance(bound, AffineAttr):
+            condition = bound.data
+            if condition.is_constant:
+                joins = condition.constant >= 0
+                properties["accumulate"] = MatmulAccumulateAttr(
+                    MatmulAccumulate.ACCUMULATE if joins else MatmulAccumulate.OVERWRITE
+                )
+                continue
+        properties[name] = bound
 
 
-Edges = tuple[tuple[EdgeKind, str], ...]
-
-
-class _Copies:
-    """
-    The copies each name an edge mentions stands for, at the current place.
-
-    In an iteration that is the copy of this iteration, for an instruction further down
-    the one of the iteration before; behind a loop, all its copies. An instruction that
-    a mask removed passes on what it was to follow.
-    """
-
-    def __init__(self, targets: frozenset[str], known: set[str]) -> None:
-        self.targets = targets
-        self.known = known
-        self.current: dict[str, tuple[str, ...]] = {}
-        self.collected: list[dict[str, list[str]]] = []
-
-    def enter(self) -> None:
-        """A loop begins."""
-        self.collected.append({})
-
-    def leave(self) -> None:
-        """A loop ends: all its copies are visible."""
-        inner = self.collected.pop()
-        for name, copies in inner.items():
-            self.current[name] = tuple(dict.fromkeys(copies))
-            if self.collected:
-                self.collected[-1].setdefault(name, []).extend(copies)
-
-    def add(self, name: str, copy: str | None, edges: Edges, dropped: bool) -> None:
-        """An instruction was copied, or removed."""
-        if name not in self.targets:
-            return
-        copies = [target for _, target in edges] if dropped else [copy or name]
-        self.current[name] = tuple(copies)
-        if self.collected:
-            self.collected[-1].setdefault(name, []).extend(copies)
-
-    def expect(self, name: str) -> None:
-        """An instruction further down will keep its name."""
-        if name in self.targets:
-            self.current[name] = (name,)
-
-    def resolve(self, edges: Edges) -> Edges:
-        """The edges of one copy."""
-        found: dict[tuple[EdgeKind, str], None] = {}
-        for kind, name in edges:
-            usual = () if name in self.known else (name,)
-            for copy in self.current.get(name, usual):
-                found[(kind, copy)] = None
-        return tuple(found)
-
-
-def _names_in(
-    function: FuncOp,
-) -> tuple[set[str], set[str], frozenset[str]]:
-    """Names of instructions, of locations, and those that edges mention."""
-    instructions, locations, targets = set[str](), set[str](), set[str]()
-    for operation in function.walk():
-        if isinstance(operation, LocationOp):
-            locations.add(operation.location_name.data)
-        elif isinstance(operation, Instruction):
-            if operation.inst_name is not None:
-                instructions.add(operation.inst_name.data)
-            if operation.after is not None:
-                targets.update(name for _, name in operation.after.data)
-    return instructions, locations, frozenset(targets)
+def _set_edges(properties: dict[str, Attribute], edges: Edges) -> None:
+    properties.pop("after", None)
+    if edges:
+        properties["after"] = EdgesAttr(edges)

@@ -12,11 +12,12 @@ from typing import TypeAlias
 from xdsl.ir import Block, Operation, SSAValue
 
 from xdsl_neuron.diagnostics import DiagnosticError
-from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.control import DoWhile, DynamicFor
 from xdsl_neuron.dialects.instructions.reduction import TensorReduce
 from xdsl_neuron.dialects.instructions.systolic import MatmulBase
 from xdsl_neuron.dialects.neuron import Access
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dialects.structure import For
 from xdsl_neuron.mask import boxes, clip
 from xdsl_neuron.passes.cells import cells_of

@@ -8,10 +8,11 @@ from math import prod
 from xdsl_neuron.access import Pairs, Pattern
 from xdsl_neuron.affine import Affine, Atom, Lane
 from xdsl_neuron.diagnostics import DiagnosticError
-from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.dma import IndirectInstruction
 from xdsl_neuron.dialects.instructions.transpose import DmaIndirectTranspose
 from xdsl_neuron.dialects.neuron import Access
+from xdsl_neuron.dialects.operand import Operand
 
 Ranges = tuple[tuple[int, int], ...]
 """Half-open (low, high) per lane."""

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from xdsl_neuron.access import Pattern
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import penguin
@@ -307,8 +308,8 @@ def _in_blocks(
     start: int, pairs: Sequence[Pair], size: int
 ) -> Iterator[tuple[int, Sequence[Pair]]]:
     """The same elements of a partition as patterns that each stay in one block."""
-    extent = sum(step * (num - 1) for step, num in pairs)
-    if start % size + extent < size:
+    low, high = Pattern(start, tuple(pairs)).bounds()
+    if low // size == high // size:
         yield start, pairs
         return
     (step, num), *rest = pairs

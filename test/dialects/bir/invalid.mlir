@@ -94,3 +94,48 @@ bir.func @read_only {
   bir.save @I0 %a <- %t
   bir.save @I1 %b <- %t
 }
+
+// -----
+
+// Opaque instructions and triggers have names like the others.
+
+// expected-error @below {{name 'K' is given twice}}
+bir.func @opaque {
+  %t = bir.location @t : <128x8xf32, sbuf>
+  bir.nki_kernel @K (%t) <- (%t) {func = "f"}
+  bir.memset @K %t {value = 0.0}
+}
+
+// -----
+
+// expected-error @below {{name 'K' is given twice}}
+bir.func @two_kernels {
+  %t = bir.location @t : <128x8xf32, sbuf>
+  bir.nki_kernel @K (%t) <- (%t) {func = "f"}
+  bir.loop sequential %i = 0 to 2 {
+    bir.custom_op @K (%t) <- (%t) {opFunctionName = "g", opLibFile = "l"}
+  }
+}
+
+// -----
+
+// expected-error @below {{name 'T' is given twice}}
+bir.func @triggers {
+  %a = bir.location @a : <8x8xf32, hbm>
+  dma.block @d {
+    dma.copy f32 f32 %a[0][4 x 32] <- %a[128][4 x 32]
+  }
+  bir.dma_trigger @T [@d] {engine = SP}
+  bir.no_op @T
+}
+
+// -----
+
+// A legal near miss: a name of each kind; instructions without one.
+bir.func @names {
+  %t = bir.location @K : <128x8xf32, sbuf>
+  bir.nki_kernel @K (%t) <- (%t) {func = "f"}
+  bir.nki_kernel (%t) <- (%t) {func = "f"}
+  bir.memset %t {value = 0.0}
+  bir.memset %t {value = 0.0}
+}

@@ -127,3 +127,28 @@ builtin.module attributes {neuron.target = #neuron.target<trn1>} {
     bir.core_barrier @I0 {cores = [0, 1]}
   }
 }
+
+// -----
+
+// Code of its own and loops are instructions too: declarations stand before them.
+
+bir.func @late {
+  %t = bir.location @t : <128x8xf32, sbuf>
+  bir.semaphore @s
+  bir.nki_kernel @K (%t) <- (%t) {func = "f"}
+  // expected-error @below {{'bir.semaphore' stands at the top of a bir.func, before its instructions}}
+  bir.semaphore @u
+}
+
+// -----
+
+bir.func @behind_a_loop {
+  %t = bir.location @t : <128x8xf32, sbuf>
+  bir.loop sequential %i = 0 to 2 {
+    bir.memset %t {value = 0.0}
+  }
+  // expected-error @below {{'bir.event' stands at the top of a bir.func, before its instructions}}
+  bir.event @e
+  // expected-error @below {{event 'e' is not declared in the function}}
+  bir.event_semaphore @I {on_update = [EVENT_SET @e], engine = PE}
+}

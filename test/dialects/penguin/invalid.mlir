@@ -598,3 +598,38 @@ penguin.func @f(a = %a: !neuron.tensor<128x8xf32, hbm>, inout b = %b: !neuron.te
   penguin.sb_atom_store %b <- %t
   penguin.return
 }
+
+// -----
+
+// Numbers of bitwise operations are integers.
+
+%n = penguin.alloc : <128x512xi32, sbuf>
+// near miss: `inf` -> `7.0`
+// expected-error @below {{bitvec op is not valid: imm0 is inf, expected an integer}}
+penguin.tensor_scalar_ptr bitwise_and %n <- %n {imm0 = inf}
+// near miss: `nan` -> `7`
+// expected-error @below {{bitvec op is not valid: imm1 is nan, expected an integer}}
+penguin.tensor_scalar_ptr bitwise_and %n <- %n {imm0 = 3, op1 = bitwise_or, imm1 = nan}
+// near miss: `0.5` -> `5`
+// expected-error @below {{bitvec op is not valid: imm0 is 0.5, expected an integer}}
+penguin.tensor_scalar_ptr bitwise_and %n <- %n {imm0 = 0.5}
+
+// -----
+
+// Each iteration counts, however late.
+
+builtin.module attributes {neuron.target = #neuron.target<trn2>} {
+  %t = penguin.alloc : <128x8xf32, sbuf>
+  penguin.for parallel %i = 0 to 5000 {
+    // near miss: `4999` -> `5000`
+    // expected-error @below {{expected an access of 16 partitions to start at partition 0, 32, 64 or 96, got 7}}
+    penguin.memset %t[((%i) floordiv 4999) * 7, 0][1 x 16, 1 x 8] {value = 0.0}
+    // Legal near miss: all quadrants, again and again.
+    penguin.memset %t[((%i) mod 4) * 32, 0][1 x 32, 1 x 8] {value = 0.0}
+    penguin.for parallel %j = 0 to 5000 {
+      // near miss: `mod 5 ` -> `mod 4 `
+      // expected-error @below {{Out-of-bound access for tensor `t` on dimension 0 index range [0, 159]}}
+      penguin.memset %t[((%i + %j) mod 5) * 32, 0][1 x 32, 1 x 8] {value = 0.0}
+    }
+  }
+}

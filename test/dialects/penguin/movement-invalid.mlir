@@ -143,3 +143,60 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   // expected-error @below {{'penguin.indirect_copy' takes no mask; give it smaller accesses}}
   penguin.indirect_copy %o <- %t, %w where 5 - l0 >= 0 {num_valid_indices = 32}
 }
+
+// -----
+
+// Accesses that loop indices move alike are as far apart as they are in each iteration.
+
+%t = penguin.alloc : <64x64xf32, sbuf>
+%h = penguin.alloc : <64x64xf32, sbuf>
+penguin.for parallel %i = 0 to 3 {
+  // near miss: `%i * 16 + 8]` -> `%i * 16 + 16]`
+  // expected-error @below {{'penguin.tensor_copy' reads 'src' [0, d0 * 16 + 8][1 x 64, 1 x 16] of `t` while it writes [0, d0 * 16][1 x 64, 1 x 16]: in-place accesses are the same pattern or disjoint; write to another tile}}
+  penguin.tensor_copy %t[0, %i * 16][1 x 64, 1 x 16] <- %t[0, %i * 16 + 8][1 x 64, 1 x 16]
+  // Legal near misses: the same pattern, another spelling of it, disjoint rows.
+  penguin.tensor_copy %t[0, %i * 16][1 x 64, 1 x 16] <- %t[0, %i * 16][1 x 64, 1 x 16]
+  penguin.tensor_copy %t[0, %i * 16][1 x 64, 1 x 16] <- %t[0, %i * 16][1 x 64, 4 x 4, 1 x 4]
+  penguin.tensor_copy %t[0, %i * 16][1 x 32, 1 x 16] <- %t[32, %i * 16][1 x 32, 1 x 16]
+  // near miss: `as i32` -> ``
+  // expected-error @below {{in-place accesses are the same pattern or disjoint; write to another tile}}
+  penguin.tensor_copy %t[0, %i * 16][1 x 64, 1 x 16] <- %t[0, %i * 16][1 x 64, 1 x 16] as i32
+  // near miss: `%i * 16 + 1]` -> `%i * 16 + 16]`
+  // expected-error @below {{source and destination overlap partly in t}}
+  penguin.dma_copy %t[0, %i * 16][1 x 64, 1 x 16] <- %t[0, %i * 16 + 1][1 x 64, 1 x 16]
+  penguin.dma_copy %t[0, %i * 16][1 x 64, 1 x 16] <- %t[0, %i * 16][1 x 64, 4 x 4, 1 x 4]
+}
+
+// -----
+
+// A block is left to both sides: 1029 is the sixth element of the second block.
+
+builtin.module attributes {neuron.target = #neuron.target<trn2>} {
+  %t = penguin.alloc blocks 64 : <128x65536xf32, sbuf>
+  %b = penguin.alloc : <128x16xf32, sbuf>
+  // near miss: `1029` -> `1039`
+  // expected-error @below {{access to 'src' (t: f32[128, 16] in sbuf) does not reach one block of 1024 elements}}
+  penguin.tensor_copy %b <- %t[0, 1029][1 x 128, -1 x 16]
+  penguin.for parallel %i = 1 to 64 {
+    // near miss: `+ 14` -> `+ 15`
+    // expected-error @below {{does not reach one block of 1024 elements}}
+    penguin.tensor_copy %b <- %t[0, %i * 1024 + 14][1 x 128, -1 x 16]
+  }
+}
+
+// -----
+
+// A bank is left to both sides too, and wherever a loop index begins it.
+
+builtin.module attributes {neuron.target = #neuron.target<trn2>} {
+  %s = penguin.alloc : <128x128xbf16, sbuf>
+  %p = penguin.alloc : <128x2048xf32, psum>
+  // near miss: `600` -> `640`
+  // expected-error @below {{access to 'dst' crosses a PSUM bank: bytes 1892 to 2403 of a partition, banks hold 2048}}
+  penguin.matmul %p[0, 600][1 x 128, -1 x 128] <- %s, %s
+  penguin.for parallel %i = 0 to 3 {
+    // near miss: `+ 400` -> `+ 384`
+    // expected-error @below {{access to 'dst' crosses a PSUM bank}}
+    penguin.matmul %p[0, %i * 512 + 400][1 x 128, 1 x 128] <- %s, %s
+  }
+}

@@ -99,3 +99,15 @@ penguin.activation_accumulation Exp %a <- %a, reduce_res = %v, scale = %h
 // near miss: ` {alpha = 0.5}` -> ``
 // expected-error @below {{alpha is used only by Prelu, got Exp}}
 penguin.activation Exp %a <- %a {alpha = 0.5}
+
+// -----
+
+// Outputs that a loop index moves alike.
+
+%a = penguin.alloc : <128x512xf32, sbuf>
+%s = penguin.alloc : <128x8xf32, sbuf>
+penguin.for parallel %i = 0 to 8 {
+  // near miss: `+ 7]` -> `+ 8]`
+  // expected-error @below {{outputs 'dst' and 'reduce_res' overlap in `a`; write to two tiles}}
+  penguin.tensor_scalar_cache_reduce mult add %a[0, %i * 16][1 x 128, 1 x 8] <- %s, reduce_res = %a[0, %i * 16 + 7][1 x 128, 1 x 1] {imm0 = 1.0}
+}

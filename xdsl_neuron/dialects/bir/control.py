@@ -5,7 +5,8 @@ A branch names the `bir.basic_block`s it goes to. The machine executes the struc
 forms (`bir.loop`, `bir.dynamic_for_loop`, `bir.do_while`) and no branches.
 """
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from dataclasses import dataclass, field
 from typing import ClassVar, Final, Self
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
@@ -23,8 +24,9 @@ from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Index
+from xdsl_neuron.collected import collected
 from xdsl_neuron.dialects.bir.base import Row
-from xdsl_neuron.dialects.bir.structure import FuncOp, enclosing_function
+from xdsl_neuron.dialects.bir.structure import FuncOp, enclosing_function, name_of
 from xdsl_neuron.dialects.bir.sync import Synchronised
 from xdsl_neuron.dialects.gate import check_gates, gate
 from xdsl_neuron.dialects.instruction_text import symbol_text
@@ -62,22 +64,15 @@ class BasicBlockOp(IRDLOperation):
     @gate("names are unique per container", "bir.md 3.1")
     def unique_name(self) -> None:
         """No block before it has the name."""
-        for other in _blocks_beside(self):
-            if other is self:
-                return
-            if other.block_name == self.block_name:
-                raise VerifyException(f"name '{self.block_name.data}' is given twice")
+        if _beside(self).first[self.block_name.data] is not self:
+            raise VerifyException(f"name '{self.block_name.data}' is given twice")
 
     @gate("backEdgeAssertCondition", "bir.md 7.6 CFG: one back edge per loop header")
     def one_back_edge(self) -> None:
         """At most one branch from here or from behind leads to a block."""
-        name = self.block_name.data
-        edges, seen = 0, False
-        for other in _blocks_beside(self):
-            seen = seen or other is self
-            if seen:
-                last = other.body.block.last_op
-                edges += isinstance(last, Terminator) and name in last.targets
+        name, beside = self.block_name.data, _beside(self)
+        sources = beside.sources.get(name, [])
+        edges = len(sources) - bisect_left(sources, beside.place[self])
         if edges > 1:
             raise VerifyException(
                 f"backEdgeAssertCondition: block '{name}' has {edges} back edges"
@@ -109,13 +104,43 @@ class BasicBlockOp(IRDLOperation):
         printer.print_region(self.body, print_empty_block=False)
 
 
-def _blocks_beside(operation: Operation) -> Iterator[BasicBlockOp]:
-    """The basic blocks of the container an operation stands in."""
-    block = operation.parent
-    if block is not None:
-        for other in block.ops:
-            if isinstance(other, BasicBlockOp):
-                yield other
+@dataclass
+class _Blocks:
+    """The basic blocks of a container."""
+
+    place: dict[BasicBlockOp, int] = field(default_factory=dict[BasicBlockOp, int])
+    """How many stand before each."""
+    first: dict[str, BasicBlockOp] = field(default_factory=dict[str, BasicBlockOp])
+    """The first of each name."""
+    sources: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    """The places of the blocks that branch to each name, ascending."""
+
+    @staticmethod
+    def of(container: Block) -> "_Blocks":
+        found = _Blocks()
+        for operation in container.ops:
+            if isinstance(operation, BasicBlockOp):
+                found._add(operation)
+        return found
+
+    def _add(self, operation: BasicBlockOp) -> None:
+        place = self.place[operation] = len(self.place)
+        self.first.setdefault(operation.block_name.data, operation)
+        last = operation.body.block.last_op
+        if isinstance(last, Terminator):
+            for name in set(last.targets):
+                self.sources.setdefault(name, []).append(place)
+
+
+def _beside(operation: BasicBlockOp) -> _Blocks:
+    """The blocks of the container a block stands in, itself among them."""
+    container = operation.parent
+    if container is None:
+        found = _Blocks()
+        found.place[operation] = 0
+        found.first[operation.block_name.data] = operation
+        return found
+    return collected(container, _Blocks.of)
 
 
 class Terminator(Synchronised):
@@ -136,9 +161,9 @@ class Terminator(Synchronised):
             raise VerifyException(
                 f"'{self.name}' branches from a bir.basic_block to another only"
             )
-        names = {other.block_name.data for other in _blocks_beside(block)}
+        known = _beside(block).first
         for target in self.targets:
-            if target not in names:
+            if target not in known:
                 raise VerifyException(f"BasicBlock does not exist! ('{target}')")
 
     @gate("a terminator ends its block", "bir.md 10.6", "inferred")
@@ -242,12 +267,17 @@ class BranchHintOp(Synchronised):
         if function is None:
             return
         name = self.associate_branch.data
-        for operation in function.walk():
-            if isinstance(operation, CompareAndBranchOp | UnconditionalBranchOp):
-                label = operation.inst_name
-                if label is not None and label.data == name:
-                    return
-        raise VerifyException(f"the function has no branch '{name}'")
+        if name not in collected(function, _branches):
+            raise VerifyException(f"the function has no branch '{name}'")
+
+
+def _branches(function: FuncOp) -> set[str | None]:
+    """The names of a function's branches."""
+    return {
+        name_of(operation)
+        for operation in function.walk()
+        if isinstance(operation, CompareAndBranchOp | UnconditionalBranchOp)
+    }
 
 
 @irdl_op_definition
@@ -303,10 +333,17 @@ class CallOp(Synchronised):
         name = self.target.data
         if function.sym_name.data == name:
             raise VerifyException(f"function '{name}' calls itself")
-        for other in function.parent.ops:
-            if isinstance(other, FuncOp) and other.sym_name.data == name:
-                return
-        raise VerifyException(f"the module has no function '{name}' to call")
+        if name not in collected(function.parent, _functions):
+            raise VerifyException(f"the module has no function '{name}' to call")
+
+
+def _functions(container: Block) -> set[str]:
+    """The names of the functions of a module."""
+    return {
+        operation.sym_name.data
+        for operation in container.ops
+        if isinstance(operation, FuncOp)
+    }
 
 
 CONTROL_OPERATIONS: Final[tuple[type[Operation], ...]] = (

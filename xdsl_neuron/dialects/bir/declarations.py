@@ -4,32 +4,30 @@ Semaphores, events and DMA queues of a function, by name (bir.md 9, dma.md 9.8).
 They stand at the top of their function, before its instructions.
 """
 
-from collections.abc import Iterator
-from typing import ClassVar, Self, TypeVar
+from collections.abc import Sequence
+from typing import ClassVar, TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
 )
-from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.bir.structure import enclosing_function
-from xdsl_neuron.dialects.gate import check_gates, gate
-from xdsl_neuron.dialects.instruction import Instruction, Layout
-from xdsl_neuron.dialects.instruction_text import (
-    field_class,
-    fields_text,
-    scan_fields,
+from xdsl_neuron.collected import collected
+from xdsl_neuron.dialects.bir.fielded import Fielded
+from xdsl_neuron.dialects.bir.structure import (
+    FuncOp,
+    enclosing_function,
+    is_instruction,
 )
+from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.neuron import EngineAttr
 from xdsl_neuron.dialects.neuron.system import QueueTypeAttr
-from xdsl_neuron.dialects.neuron.text import Cursor, resume, symbol_text
+from xdsl_neuron.dialects.neuron.text import Cursor, symbol_text
 from xdsl_neuron.isa import Engine
 from xdsl_neuron.system import QueueType
 
@@ -37,63 +35,38 @@ SEMAPHORES = 256
 """Semaphores, and events, of a core: the width of an id is 8 bits (bir.md 5, 9)."""
 
 
-class Declaration(IRDLOperation):
+class Declaration(Fielded):
     """A named thing of a function: `bir.semaphore @s {id = 3}`."""
 
     NAME: ClassVar = "declared_name"
+    IN_HEADER: ClassVar = (NAME,)
 
     declared_name = prop_def(StringAttr)
-
-    @classmethod
-    def layout(cls) -> Layout:
-        """The fields, for the text form."""
-        definition = cls.get_irdl_definition()
-        fields = {
-            name: field_class(prop.constr)
-            for name, prop in definition.properties.items()
-            if name != cls.NAME
-        }
-        return Layout((), 0, frozenset(), fields)
-
-    def verify_(self) -> None:
-        """The gates."""
-        check_gates(self)
 
     @gate("names are unique per container", "bir.md 3.1")
     def unique_name(self) -> None:
         """No other one of its kind in the function has the name."""
-        for other in declared(self, type(self)):
-            if other is self:
-                return
-            if other.declared_name == self.declared_name:
-                raise VerifyException(
-                    f"name '{self.declared_name.data}' is given twice"
-                )
-        raise VerifyException(
-            f"'{self.name}' stands at the top of a bir.func, before its instructions"
-        )
+        name = self.declared_name.data
+        first = find(self, type(self), name)
+        if first is None:
+            raise VerifyException(
+                f"'{self.name}' stands at the top of a bir.func, before its "
+                "instructions"
+            )
+        if first is not self:
+            raise VerifyException(f"name '{name}' is given twice")
 
     @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        """Reads `@name {fields}`."""
-        cursor = Cursor.at(parser)
-        properties: dict[str, Attribute] = {cls.NAME: StringAttr(cursor.symbol())}
-        if cursor.accept("{"):
-            scan_fields(cursor, cls.layout(), properties)
-        resume(parser, cursor.pos)
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        return cls.create(
-            properties=properties,
-            attributes=attributes.data if attributes is not None else {},
-        )
+    def scan_header(
+        cls, cursor: Cursor, properties: dict[str, Attribute]
+    ) -> Sequence[SSAValue]:
+        """Reads `@name`."""
+        properties[cls.NAME] = StringAttr(cursor.symbol())
+        return ()
 
-    def print(self, printer: Printer) -> None:
-        """Writes the text `parse` reads."""
-        fields = fields_text(self, self.layout(), printer, ())
-        printer.print_string(f" {symbol_text(self.declared_name.data)}{fields}")
-        if self.attributes:
-            printer.print_string(" attributes ")
-            printer.print_attr_dict(self.attributes)
+    def header_text(self, printer: Printer) -> str:
+        """`@name`."""
+        return symbol_text(self.declared_name.data)
 
 
 class _Numbered(Declaration):
@@ -162,21 +135,22 @@ class QueueOp(Declaration):
 DeclarationT = TypeVar("DeclarationT", bound=Declaration)
 
 
-def declared(user: Operation, kind: type[DeclarationT]) -> Iterator[DeclarationT]:
-    """The declarations of a kind in the function around an operation."""
+def find(user: Operation, kind: type[DeclarationT], name: str) -> DeclarationT | None:
+    """The declaration of this name in the function around, None where none is."""
     function = enclosing_function(user)
     if function is None:
-        return
+        return None
+    found = collected(function, _declarations).get((kind, name))
+    return found if isinstance(found, kind) else None
+
+
+def _declarations(function: FuncOp) -> dict[tuple[type[Operation], str], Declaration]:
+    """The first declaration of each kind and name at the top of a function."""
+    found: dict[tuple[type[Operation], str], Declaration] = {}
     for operation in function.body.block.ops:
-        if isinstance(operation, Instruction):
-            return
-        if isinstance(operation, kind):
-            yield operation
-
-
-def find(user: Operation, kind: type[DeclarationT], name: str) -> DeclarationT | None:
-    """The declaration of this name, None where there is none."""
-    for operation in declared(user, kind):
-        if operation.declared_name.data == name:
-            return operation
-    return None
+        if isinstance(operation, Declaration):
+            key = (type(operation), operation.declared_name.data)
+            found.setdefault(key, operation)
+        elif operation.regions or is_instruction(operation):
+            break
+    return found

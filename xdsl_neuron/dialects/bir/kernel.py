@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DictionaryAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     UnitAttr,
     i32,
@@ -22,29 +23,22 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
     prop_def,
     traits_def,
     var_operand_def,
 )
-from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.bir.base import Row
+from xdsl_neuron.dialects.bir.fielded import Fielded
 from xdsl_neuron.dialects.bir.structure import enclosing_function
-from xdsl_neuron.dialects.gate import check_gates, gate
-from xdsl_neuron.dialects.instruction import Layout, target_of
-from xdsl_neuron.dialects.instruction_text import (
-    field_class,
-    fields_text,
-    scan_fields,
-    symbol_text,
-    value_text,
-)
+from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instruction import target_of
+from xdsl_neuron.dialects.instruction_text import symbol_text, value_text
 from xdsl_neuron.dialects.neuron import EdgesAttr, EngineAttr, TensorType
 from xdsl_neuron.dialects.neuron.system import (
     AddressRotationScopeAttr,
@@ -52,22 +46,22 @@ from xdsl_neuron.dialects.neuron.system import (
     KernelSourceAttr,
     SyncTypeAttr,
 )
-from xdsl_neuron.dialects.neuron.text import Cursor, resume
+from xdsl_neuron.dialects.neuron.text import Cursor
 from xdsl_neuron.dialects.neuron.types import PARTITIONS
 from xdsl_neuron.isa import Engine
 from xdsl_neuron.system import AddressRotationScope, KernelSource, SyncType
 
-_RESERVED = ("inst_name", "operandSegmentSizes")
 _NO_INTEGERS = DenseArrayBase.from_list(i64, [])
 _NO_STRINGS = ArrayAttr[StringAttr]([])
 SUNDA = 20
 
 
-class OpaqueInstruction(IRDLOperation):
+class OpaqueInstruction(Fielded):
     """An instruction on whole tensors whose meaning is elsewhere."""
 
     ROW: ClassVar[Row]
     ENGINES: ClassVar[tuple[Engine, ...]] = (Engine.UNASSIGNED,)
+    IN_HEADER: ClassVar = ("inst_name", "operandSegmentSizes")
 
     outs = var_operand_def(TensorType)
     ins = var_operand_def(TensorType)
@@ -86,25 +80,11 @@ class OpaqueInstruction(IRDLOperation):
         properties: dict[str, Attribute],
     ) -> Self:
         """The instruction with these operands and fields."""
-        sizes = DenseArrayBase.from_list(i32, [len(outs), len(ins)])
+        sizes = _segments(outs, ins)
         return cls.create(
             operands=[*outs, *ins],
             properties={**properties, "operandSegmentSizes": sizes},
         )
-
-    @classmethod
-    def layout(cls) -> Layout:
-        """The fields, for the text form."""
-        fields = {
-            name: field_class(prop.constr)
-            for name, prop in cls.get_irdl_definition().properties.items()
-            if name not in _RESERVED
-        }
-        return Layout((), 0, frozenset(), fields)
-
-    def verify_(self) -> None:
-        """The gates."""
-        check_gates(self)
 
     @gate('predicate "validEngines"', "bir.md 7.2 code 400")
     def engine_set(self) -> None:
@@ -116,35 +96,31 @@ class OpaqueInstruction(IRDLOperation):
         raise VerifyException(f"runs on engine {engine}, expected one of {allowed}")
 
     @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        """Reads `[@name] (outs) <- (ins) {fields}`."""
-        cursor = Cursor.at(parser)
-        properties: dict[str, Attribute] = {}
+    def scan_header(
+        cls, cursor: Cursor, properties: dict[str, Attribute]
+    ) -> Sequence[SSAValue]:
+        """Reads `[@name] (outs) <- (ins)`."""
         if cursor.peek("@"):
             properties["inst_name"] = StringAttr(cursor.symbol())
         outs = _scan_values(cursor)
         cursor.expect("<-")
         ins = _scan_values(cursor)
-        if cursor.accept("{"):
-            scan_fields(cursor, cls.layout(), properties)
-        resume(parser, cursor.pos)
-        operation = cls.make(outs, ins, properties)
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        if attributes is not None:
-            operation.attributes.update(attributes.data)
-        return operation
+        properties["operandSegmentSizes"] = _segments(outs, ins)
+        return (*outs, *ins)
 
-    def print(self, printer: Printer) -> None:
-        """Writes the text `parse` reads."""
+    def header_text(self, printer: Printer) -> str:
+        """What `scan_header` reads."""
         name = self.inst_name
-        text = "" if name is None else f" {symbol_text(name.data)}"
+        text = "" if name is None else f"{symbol_text(name.data)} "
         outs = ", ".join(value_text(printer, value) for value in self.outs)
         ins = ", ".join(value_text(printer, value) for value in self.ins)
-        fields = fields_text(self, self.layout(), printer, ())
-        printer.print_string(f"{text} ({outs}) <- ({ins}){fields}")
-        if self.attributes:
-            printer.print_string(" attributes ")
-            printer.print_attr_dict(self.attributes)
+        return f"{text}({outs}) <- ({ins})"
+
+
+def _segments(
+    outs: Sequence[SSAValue], ins: Sequence[SSAValue]
+) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(i32, [len(outs), len(ins)])
 
 
 def _scan_values(cursor: Cursor) -> list[SSAValue]:

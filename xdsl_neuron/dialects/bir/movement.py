@@ -21,10 +21,10 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.affine import Index
 from xdsl_neuron.dialects.bir.base import BirDma, BirInstruction, Row
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Operand
 from xdsl_neuron.dialects.instructions import elementwise
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.neuron import QosClassAttr, TensorType
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, QosClass, Space
 

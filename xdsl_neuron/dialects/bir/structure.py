@@ -25,10 +25,10 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.collected import one_verification
 from xdsl_neuron.dialects import structure
 from xdsl_neuron.dialects.bir.base import Row
 from xdsl_neuron.dialects.capacity import Sized, render_storage, scan_storage
-from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import (
     Contents,
     ContentsAttr,
@@ -38,6 +38,9 @@ from xdsl_neuron.dialects.neuron import (
 from xdsl_neuron.dialects.neuron.text import Cursor, resume, symbol_text
 from xdsl_neuron.dialects.neuron.types import render_tensor_spec
 from xdsl_neuron.isa import Space, TensorKind
+
+NAME_PROPERTY = "inst_name"
+"""What every instruction is named by, those that are opaque and triggers too."""
 
 
 @irdl_op_definition
@@ -66,16 +69,17 @@ class FuncOp(IRDLOperation):
         for operation in self.body.walk():
             if isinstance(operation, LocationOp):
                 name, seen = operation.location_name.data, locations
-            elif isinstance(operation, Instruction):
-                label = operation.inst_name
-                if label is None:
-                    continue
-                name, seen = label.data, instructions
             else:
-                continue
+                name, seen = name_of(operation), instructions
             if name in seen:
                 raise VerifyException(f"name '{name}' is given twice")
-            seen.add(name)
+            if name is not None:
+                seen.add(name)
+
+    def verify(self, verify_nested_ops: bool = True) -> None:
+        """As xDSL does it, but what rules ask of the function is collected once."""
+        with one_verification():
+            super().verify(verify_nested_ops)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -222,6 +226,19 @@ class LocationOp(Sized):
         if self.attributes:
             printer.print_string(" attributes ")
             printer.print_attr_dict(self.attributes)
+
+
+def is_instruction(operation: Operation) -> bool:
+    """Whether the machine's engines have it in their programs: it can have a name."""
+    if not isinstance(operation, IRDLOperation):
+        return False
+    return NAME_PROPERTY in operation.get_irdl_definition().properties
+
+
+def name_of(operation: Operation) -> str | None:
+    """The name of an instruction, of whatever class, None where it has none."""
+    found = operation.properties.get(NAME_PROPERTY)
+    return found.data if isinstance(found, StringAttr) else None
 
 
 def enclosing_function(operation: Operation) -> FuncOp | None:

@@ -23,6 +23,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine, Index
+from xdsl_neuron.collected import collected
 from xdsl_neuron.dialects.bir.base import Row
 from xdsl_neuron.dialects.bir.declarations import (
     SEMAPHORES,
@@ -301,7 +302,7 @@ class QueueInstruction(Synchronised):
             raise VerifyException(
                 f"{short} switches to a queue that does not exist: '{self.queue.data}'"
             )
-        if self.instance.data not in queue.instance_names:
+        if self.instance.data not in collected(queue, _instances):
             raise VerifyException(
                 f"{short} instance's parent should be a DMAQueue: "
                 f"'{self.queue.data}' has no instance '{self.instance.data}'"
@@ -372,6 +373,10 @@ class TensorCompletionOp(Synchronised):
         TensorCompletionModeAttr,
         default_value=TensorCompletionModeAttr(TensorCompletionMode.DEFAULT),
     )
+
+
+def _instances(queue: QueueOp) -> frozenset[str]:
+    return frozenset(queue.instance_names)
 
 
 def _in_loop(operation: Operation) -> bool:

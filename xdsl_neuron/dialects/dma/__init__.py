@@ -26,7 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instruction_text import symbol_text
 from xdsl_neuron.dialects.instructions.dma import widened
 from xdsl_neuron.dialects.neuron import (
@@ -36,6 +36,7 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
 )
 from xdsl_neuron.dialects.neuron.text import Cursor, resume
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.isa import AluOp, OobMode
 
 RUN_BYTES_MAX = Arch.max_descriptor_bytes

@@ -19,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Instruction, Operand, target_of
+from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.neuron import AluOpAttr, QosClassAttr, TensorType
 from xdsl_neuron.dialects.neuron.system import (
     CollectiveDimensionAttr,
@@ -28,6 +28,7 @@ from xdsl_neuron.dialects.neuron.system import (
     GroupsAttr,
     UniqueTensorsAttr,
 )
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, QosClass, Space
 from xdsl_neuron.system import (

@@ -1,12 +1,12 @@
 """The base of instructions that run on a compute engine, and the rules they share."""
 
-from itertools import islice, product
 from typing import ClassVar
 
 from xdsl.irdl import prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine
+from xdsl_neuron.affine_image import image
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import (
     MAX_DIMS,
@@ -19,8 +19,6 @@ from xdsl_neuron.dialects.neuron import EngineAttr
 from xdsl_neuron.dialects.neuron.attributes import render_access
 from xdsl_neuron.isa import Engine, Space
 
-_ENUMERATED_ITERATIONS = 1024
-
 
 class ComputeInstruction(Instruction):
     """
@@ -32,9 +30,9 @@ class ComputeInstruction(Instruction):
 
     ENGINES: ClassVar[tuple[Engine, ...]] = (Engine.DVE,)
     IN_PLACE: ClassVar[bool] = True
+    """Whether an operand may be the very pattern that is written."""
     OWN_STARTS: ClassVar[tuple[str, ...]] = ()
     """Operands whose first partition has a rule of its own."""
-    """Whether an operand may be the very pattern that is written."""
 
     engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.UNASSIGNED))
 
@@ -144,15 +142,12 @@ class ComputeInstruction(Instruction):
                 f"'{self.name}' cannot write `{dst.label}` in place: '{src.name}' and "
                 f"'{dst.name}' are the same access; write to another tile"
             )
-        if dst.access.positions or src.access.positions:
+        patterns = dst.bytes_beside(src)
+        if patterns is None:
             return
-        written, read = (o.access.flat(o.pitch) for o in (dst, src))
-        if dst.dtype is src.dtype:
-            if self.IN_PLACE and written.normalise() == read.normalise():
-                return
-        else:
-            written = written.scaled(dst.dtype.bytes)
-            read = read.scaled(src.dtype.bytes)
+        written, read = patterns
+        if self.IN_PLACE and dst.dtype is src.dtype and written == read:
+            return
         if written.overlaps(read):
             raise VerifyException(
                 f"'{self.name}' reads '{src.name}' {render_access(src.access)} of "
@@ -160,29 +155,25 @@ class ComputeInstruction(Instruction):
                 "accesses are the same pattern or disjoint; write to another tile"
             )
 
-    def values_of(self, expression: Affine) -> list[int]:
+    def values_of(self, expression: Affine) -> tuple[int, ...]:
         """
-        The values an expression of static loops' indices takes, each once.
+        The places on chip that an expression of static loops' indices names, each once.
 
-        Those of the first iterations where there are many, none where the bounds of a
-        loop are not static.
+        At least `MOST_VALUES` of them where they are more, which are more than there
+        are partitions, rows or columns: what is legal for them all is legal. None where
+        the bounds of a loop are not static.
         """
         if expression.is_constant:
-            return [expression.constant]
-        positions = sorted(expression.positions)
-        ranges: list[range] = []
-        for position in positions:
-            values = index_range(self.loop_indices()[position])
-            if values is None:
-                return []
+            return (expression.constant,)
+        ranges: list[range | None] = []
+        indices = self.loop_indices()
+        for position in range(max(expression.positions) + 1):
+            used = position in expression.positions
+            values = index_range(indices[position]) if used else None
+            if used and values is None:
+                return ()
             ranges.append(values)
-        indices = [0] * (positions[-1] + 1)
-        found: set[int] = set()
-        for point in islice(product(*ranges), _ENUMERATED_ITERATIONS):
-            for position, value in zip(positions, point, strict=True):
-                indices[position] = value
-            found.add(expression.evaluate(indices))
-        return sorted(found)
+        return image(expression, tuple(ranges))
 
     def check_elementwise(self, *names: str) -> None:
         """Same partitions and elements per partition, or one broadcast element."""

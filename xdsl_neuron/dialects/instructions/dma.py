@@ -13,10 +13,8 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.access import Pattern
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import MAX_DIMS, Instruction, Operand
+from xdsl_neuron.dialects.instruction import MAX_DIMS, Instruction
 from xdsl_neuron.dialects.instructions.compute import fused_rank
 from xdsl_neuron.dialects.neuron import (
     AluOpAttr,
@@ -27,6 +25,7 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
 )
 from xdsl_neuron.dialects.neuron.attributes import render_access
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode, QosClass, Space
 
@@ -140,34 +139,16 @@ class DmaInstruction(Instruction):
         dst, src = data["dst"], data["src"]
         if dst.value is not src.value:
             return
-        start, other = _first_byte(dst), _first_byte(src)
-        apart = start - other
-        if not apart.is_constant:
+        patterns = dst.bytes_beside(src)
+        if patterns is None:
             return
-        left = _bytes_from(dst, apart.constant)
-        right = _bytes_from(src, 0)
-        if left != right and left.overlaps(right):
+        written, read = patterns
+        if written != read and written.overlaps(read):
             raise VerifyException(
                 f"source and destination overlap partly in {dst.label}: "
                 f"{render_access(src.access)} and {render_access(dst.access)}; copy "
                 "through a temporary"
             )
-
-
-def _first_byte(operand: Operand) -> Affine:
-    """Where an access starts in a tensor whose partitions follow each other."""
-    access = operand.access
-    start = access.offset
-    if access.partition is not None:
-        start = start + access.partition * operand.pitch
-    return start * operand.dtype.bytes
-
-
-def _bytes_from(operand: Operand, start: int) -> Pattern:
-    """The bytes of an access, were it to start there."""
-    pairs = operand.access.flat(operand.pitch).pairs
-    found = Pattern(0, pairs).scaled(operand.dtype.bytes)
-    return Pattern(start, found.pairs)
 
 
 class Load(DmaInstruction):

@@ -92,6 +92,15 @@ def check_integers(instruction: ComputeInstruction, *names: str) -> None:
             )
 
 
+def check_whole_numbers(**numbers: ImmediateAttr | None) -> None:
+    """Numbers of a bitwise operation are integers (bir.md 6.5 code 1931)."""
+    for name, number in numbers.items():
+        if number is not None and not float(number.value).is_integer():
+            raise VerifyException(
+                f"bitvec op is not valid: {name} is {number.value}, expected an integer"
+            )
+
+
 class TensorScalar(ComputeInstruction):
     """
     `dst = (src op0 scalar0) op1 scalar1`; `reverse` swaps an operation's sides.
@@ -157,6 +166,7 @@ class TensorScalar(ComputeInstruction):
             )
         if first.is_bitvec:
             check_integers(self, "dst", "src", "scalar0", "scalar1")
+            check_whole_numbers(imm0=self.imm0, imm1=self.imm1)
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
     def scalar_shapes(self) -> None:
@@ -221,12 +231,7 @@ class TensorScalarConst(ComputeInstruction):
             )
         if first.is_bitvec:
             check_integers(self, "dst", "src")
-            for name, const in (("const0", self.const0), ("const1", self.const1)):
-                if const.value != int(const.value):
-                    raise VerifyException(
-                        f"bitvec op is not valid: {name} is {const.value}, expected an "
-                        "integer"
-                    )
+            check_whole_numbers(const0=self.const0, const1=self.const1)
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
     def same_shape(self) -> None:

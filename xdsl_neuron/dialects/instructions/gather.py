@@ -8,10 +8,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Lane
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Instruction, Operand, target_of
+from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.masks import BoxMasked, Unmasked
 from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.mask import clip

@@ -6,8 +6,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine, Atom, FloorDiv, Index, Lane, Mod
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Operand
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.operand import Operand
 
 
 class RowInstruction(ComputeInstruction):
@@ -23,12 +23,8 @@ class RowInstruction(ComputeInstruction):
         for first, second in combinations(present, 2):
             if first.value is not second.value:
                 continue
-            if first.access.positions or second.access.positions:
-                continue
-            touched = [
-                o.access.flat(o.pitch).scaled(o.dtype.bytes) for o in (first, second)
-            ]
-            if touched[0].overlaps(touched[1]):
+            touched = first.bytes_beside(second)
+            if touched is not None and touched[0].overlaps(touched[1]):
                 raise VerifyException(
                     f"outputs '{first.name}' and '{second.name}' overlap in "
                     f"`{first.label}`; write to two tiles"

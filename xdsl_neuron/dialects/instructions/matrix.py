@@ -8,10 +8,11 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Operand, target_of
+from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.systolic import MatmulBase
 from xdsl_neuron.dialects.neuron import MatmulPerfModeAttr, TensorType
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, MatmulAccumulate, MatmulPerfMode, Space
 

@@ -14,7 +14,6 @@ from xdsl.irdl import operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Operand
 from xdsl_neuron.dialects.instructions.checks import (
     check_count,
     check_dtype,
@@ -26,6 +25,7 @@ from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.masks import Unmasked
 from xdsl_neuron.dialects.instructions.systolic import MatmulBase
 from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Space
 

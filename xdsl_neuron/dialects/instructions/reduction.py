@@ -8,10 +8,10 @@ from xdsl.irdl import operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Operand
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.elementwise import check_integers
 from xdsl_neuron.dialects.neuron import AluOpAttr, TensorType
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.isa import AluOp
 
 REDUCE_OPS = (

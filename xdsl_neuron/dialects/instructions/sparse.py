@@ -7,11 +7,11 @@ from xdsl.irdl import operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Operand
 from xdsl_neuron.dialects.instructions.checks import check_dtype, check_level
 from xdsl_neuron.dialects.instructions.masks import Unmasked
 from xdsl_neuron.dialects.instructions.matrix import Matmul
 from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import MatmulPerfMode, Space
 

@@ -7,13 +7,15 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.irdl import opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.access import Pattern
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.blocks import block_count, block_elements, within_block
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Operand, target_of
+from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.neuron import AffineAttr, MatmulAccumulateAttr
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, MatmulAccumulate, Space
 
@@ -267,16 +269,17 @@ def split_advice(size: int, limit: int) -> str:
 
 def check_bank(operand: Operand, bank_bytes: int) -> None:
     """The access's bytes in a partition lie in one bank of its tensor, or block."""
-    access, offset = operand.access, operand.access.offset
+    offset, element_bytes = operand.access.offset, operand.dtype.bytes
     blocks = block_count(operand.value)
     if blocks > 1:
         size = block_elements(operand.type, blocks) * operand.type.dtype.bytes
-        offset = within_block(offset, size // operand.dtype.bytes)
+        offset = within_block(offset, size // element_bytes)
+    if not offset.is_constant:
+        offset = within_block(offset, bank_bytes // element_bytes)
     if not offset.is_constant:
         return
-    start = offset.constant * operand.dtype.bytes
-    extent = sum(step * (num - 1) for step, num in access.pairs[1:] if step > 0)
-    last = start + (extent + 1) * operand.dtype.bytes - 1
+    elements = Pattern(offset.constant, operand.access.pairs[1:])
+    start, last = elements.scaled(element_bytes).bounds()
     if start // bank_bytes != last // bank_bytes:
         raise VerifyException(
             f"access to '{operand.name}' crosses a PSUM bank: bytes {start} to {last} "

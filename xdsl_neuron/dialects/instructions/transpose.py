@@ -7,9 +7,10 @@ from xdsl.irdl import operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Operand, target_of
+from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.dma import DmaInstruction, widened
 from xdsl_neuron.dialects.neuron import DgeTypeAttr, OobModeAttr, TensorType
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import DgeType, OobMode, Space
 

@@ -1,6 +1,6 @@
 """What an instruction touches of a tensor: `Access`, one per data operand."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
@@ -83,6 +83,11 @@ class Access:
             for (step, _), (low, high) in zip(self.pairs, ranges, strict=True)
         )
         return Access(offset, pairs, partition, self.dtype)
+
+    def mapped(self, change: Callable[[Affine], Affine]) -> "Access":
+        """The access with the expressions of its start changed."""
+        row = None if self.partition is None else change(self.partition)
+        return Access(change(self.offset), self.pairs, row, self.dtype)
 
     def permuted(self, axes: Sequence[int]) -> "Access":
         """The same elements with dimensions reordered (on chip, 0 stays first)."""

@@ -55,6 +55,14 @@ class TextAttribute(Data[T], Generic[T]):
         printer.print_string(f"<{self.render()}>")
 
 
+class Expressions(TextAttribute[T], Generic[T]):
+    """An attribute made of expressions of loop indices, registers and lanes."""
+
+    @abstractmethod
+    def mapped(self, change: Callable[[Affine], Affine]) -> Self:
+        """The attribute with each of its expressions changed."""
+
+
 @irdl_attr_definition
 class EngineAttr(EnumAttribute[isa.Engine], SpacedOpaqueSyntaxAttribute):
     """An engine."""
@@ -241,10 +249,14 @@ class ImmediateAttr(TextAttribute[str]):
 
 
 @irdl_attr_definition
-class AffineAttr(TextAttribute[Affine]):
+class AffineAttr(Expressions[Affine]):
     """`#neuron.affine<d0 * 2 + 1>`."""
 
     name = "neuron.affine"
+
+    def mapped(self, change: Callable[[Affine], Affine]) -> "AffineAttr":
+        """The expression changed."""
+        return AffineAttr(change(self.data))
 
     @classmethod
     def scan(cls, cursor: Cursor) -> Affine:
@@ -257,7 +269,7 @@ class AffineAttr(TextAttribute[Affine]):
 
 
 @irdl_attr_definition
-class PredicatesAttr(TextAttribute[tuple[Affine, ...]]):
+class PredicatesAttr(Expressions[tuple[Affine, ...]]):
     """
     `#neuron.where<44 - l0, ...>`: expressions that must all be >= 0.
 
@@ -266,6 +278,10 @@ class PredicatesAttr(TextAttribute[tuple[Affine, ...]]):
     """
 
     name = "neuron.where"
+
+    def mapped(self, change: Callable[[Affine], Affine]) -> "PredicatesAttr":
+        """Each predicate changed."""
+        return PredicatesAttr(tuple(map(change, self.data)))
 
     @classmethod
     def scan(cls, cursor: Cursor) -> tuple[Affine, ...]:
@@ -300,7 +316,7 @@ WHOLE: Final = "whole"
 
 
 @irdl_attr_definition
-class AccessesAttr(TextAttribute[tuple[Access | None, ...]]):
+class AccessesAttr(Expressions[tuple[Access | None, ...]]):
     """
     `#neuron.accesses<whole, [0][1000 x 44, 1 x 1000]>`.
 
@@ -309,6 +325,15 @@ class AccessesAttr(TextAttribute[tuple[Access | None, ...]]):
     """
 
     name = "neuron.accesses"
+
+    def mapped(self, change: Callable[[Affine], Affine]) -> "AccessesAttr":
+        """The start of each access changed."""
+        return AccessesAttr(
+            tuple(
+                None if access is None else access.mapped(change)
+                for access in self.data
+            )
+        )
 
     @classmethod
     def scan(cls, cursor: Cursor) -> tuple[Access | None, ...]:

@@ -1,6 +1,6 @@
 """Attributes of control, synchronisation, collectives and kernels."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import SpacedOpaqueSyntaxAttribute
@@ -9,6 +9,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl_neuron import system
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.neuron.attributes import (
+    Expressions,
     IndexName,
     TextAttribute,
     position_name,
@@ -127,7 +128,7 @@ class AddressRotationScopeAttr(
 
 
 @irdl_attr_definition
-class WaitsAttr(TextAttribute[tuple[tuple[WaitMode, str, Affine], ...]]):
+class WaitsAttr(Expressions[tuple[tuple[WaitMode, str, Affine], ...]]):
     """
     `#neuron.waits<[SEM_GE_IMM @s 4, EVENT_SET_THEN_CLEAR @e]>`.
 
@@ -137,13 +138,10 @@ class WaitsAttr(TextAttribute[tuple[tuple[WaitMode, str, Affine], ...]]):
 
     name = "neuron.waits"
 
-    def with_indices(self, values: Mapping[int, Affine | int]) -> "WaitsAttr":
-        """The waits with registers replaced by position."""
+    def mapped(self, change: Callable[[Affine], Affine]) -> "WaitsAttr":
+        """Each threshold changed."""
         return WaitsAttr(
-            tuple(
-                (mode, name, threshold.with_indices(values))
-                for mode, name, threshold in self.data
-            )
+            tuple((mode, name, change(value)) for mode, name, value in self.data)
         )
 
     @classmethod

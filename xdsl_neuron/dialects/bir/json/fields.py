@@ -16,7 +16,6 @@ from xdsl_neuron.affine import Affine, FloorDiv, Index, Lane, Mod
 from xdsl_neuron.dialects.bir.json.bits import decode, encode
 from xdsl_neuron.dialects.bir.json.document import Json, Node
 from xdsl_neuron.dialects.bir.json.values import ReadAffine, WriteAffine
-from xdsl_neuron.dialects.instruction import Operand
 from xdsl_neuron.dialects.instruction_text import integer
 from xdsl_neuron.dialects.neuron import (
     AffineAttr,
@@ -25,6 +24,7 @@ from xdsl_neuron.dialects.neuron import (
     MatmulAccumulateAttr,
     OobModeAttr,
 )
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, MatmulAccumulate, OobMode, TransposeOp
 

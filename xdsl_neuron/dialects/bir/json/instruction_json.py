@@ -37,7 +37,7 @@ from xdsl_neuron.dialects.bir.json.values import (
     to_json_value,
 )
 from xdsl_neuron.dialects.dma import Descriptor
-from xdsl_neuron.dialects.instruction import RESERVED, Instruction, Operand
+from xdsl_neuron.dialects.instruction import RESERVED, Instruction
 from xdsl_neuron.dialects.neuron import (
     Access,
     AccessesAttr,
@@ -47,6 +47,7 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
     whole,
 )
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 
 HEADER_PROPERTIES = RESERVED | {"engine", "after"}

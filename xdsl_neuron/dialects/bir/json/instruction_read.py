@@ -51,7 +51,7 @@ from xdsl_neuron.dialects.bir.json.values import (
     to_json_value,
 )
 from xdsl_neuron.dialects.dma import Descriptor
-from xdsl_neuron.dialects.instruction import Instruction, Operand
+from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import (
     Access,
     AffineAttr,
@@ -61,6 +61,7 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
     whole,
 )
+from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.isa import Engine
 
 TENSOR_KINDS = ("physical_ap", "symbolic_ap", "symbolic_pwap")
