@@ -117,17 +117,19 @@ def _period(expression: Affine, position: int, step: int) -> tuple[int, int]:
     """
     periods: list[tuple[int, int, int]] = []
     for atom, coefficient in expression.terms:
+        times, change = 1, 0
         match atom:
             case Index(own):
-                found = 1, step if own == position else 0
+                change = step if own == position else 0
             case Lane():
-                found = 1, 0
+                pass
             case FloorDiv(operand, divisor) | Mod(operand, divisor):
                 inner, slope = _period(operand, position, step)
-                times = divisor // gcd(slope, divisor)
-                whole = slope * times // divisor if isinstance(atom, FloorDiv) else 0
-                found = inner * times, whole
-        periods.append((coefficient, *found))
+                turns = divisor // gcd(slope, divisor)
+                times = inner * turns
+                if isinstance(atom, FloorDiv):
+                    change = slope * turns // divisor
+        periods.append((coefficient, times, change))
     period = lcm(*(steps for _, steps, _ in periods))
     slope = sum(c * change * (period // steps) for c, steps, change in periods)
     return period, slope

@@ -6,7 +6,7 @@ function. Collected anew for each operation, verification would be quadratic. Ke
 beyond a verification, it would be out of date after the next pass.
 """
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Generator, Hashable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 @contextmanager
-def one_verification() -> Iterator[None]:
+def one_verification() -> Generator[None]:
     """Nothing changes in here: what is collected is kept to the end."""
     if _tables.get() is not None:
         yield

@@ -33,11 +33,15 @@ def combine(inner: st.SearchStrategy[Affine]) -> st.SearchStrategy[Affine]:
 
 
 expressions = st.recursive(leaves(), combine, max_leaves=8)
+
+
+def loop(start: int, count: int, step: int) -> range:
+    """The values of an index."""
+    return range(start, start + count * step, step)
+
+
 loops = st.builds(
-    lambda start, count, step: range(start, start + count * step, step),
-    st.integers(-20, 20),
-    st.integers(0, 14),
-    st.sampled_from((1, 2, 3, 7, 32)),
+    loop, st.integers(-20, 20), st.integers(0, 14), st.sampled_from((1, 2, 3, 7, 32))
 )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
@@ -160,12 +160,12 @@ class _Template:
         fields = {
             name: value
             for name, value in operation.properties.items()
-            if name not in _PER_ITERATION and not isinstance(value, Expressions)
+            if name not in _PER_ITERATION and not _has_expressions(value)
         }
         expressions = {
             name: value
             for name, value in operation.properties.items()
-            if name not in _PER_ITERATION and isinstance(value, Expressions)
+            if name not in _PER_ITERATION and _has_expressions(value)
         }
         masks = operation.masks()
         return _Template(
@@ -180,6 +180,10 @@ class _Template:
             None if operation.inst_name is None else operation.inst_name.data,
             edges_of(operation),
         )
+
+
+def _has_expressions(value: Attribute) -> TypeGuard[Expressions[Any]]:
+    return isinstance(value, Expressions)
 
 
 @dataclass
