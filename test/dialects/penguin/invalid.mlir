@@ -627,7 +627,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     // Legal near miss: all quadrants, again and again.
     penguin.memset %t[((%i) mod 4) * 32, 0][1 x 32, 1 x 8] {value = 0.0}
     penguin.for parallel %j = 0 to 5000 {
-      // near miss: `mod 5 ` -> `mod 4 `
+      // near miss: `mod 5)` -> `mod 4)`
       // expected-error @below {{Out-of-bound access for tensor `t` on dimension 0 index range [0, 159]}}
       penguin.memset %t[((%i + %j) mod 5) * 32, 0][1 x 32, 1 x 8] {value = 0.0}
     }
