@@ -28,6 +28,22 @@ def gathered(dst: Any, b: Any, index: Any, rows: int = 64, **options: Any) -> No
     nisa.dma_transpose(dst=dst, src=b.ap(pattern, vector_offset=index), **options)
 
 
+def turned_rows(b: Any, step: int) -> None:
+    whole = hbm(16, 128, dtype=b.dtype)
+    nisa.dma_copy(dst=whole, src=sb(16, 128, dtype=b.dtype))
+    dst = tile(128, 32, dtype=b.dtype).ap([[32, 128], [step, 16]])
+    nisa.dma_transpose(dst=dst, src=whole, dge_mode=dge.hwdge)
+
+
+def triggered(x: Any, engine: Any) -> None:
+    nisa.dma_copy(dst=tile(64, 64), src=x[0:64], dge_mode=dge.hwdge, engine=engine)
+
+
+def moved(x: Any, i: Any, mode: Any) -> None:
+    at = nisa.register_alloc(i[0:1, 0:1])
+    nisa.dma_copy(dst=tile(64, 64), src=x[nl.ds(at, 64)], dge_mode=mode)
+
+
 def words(rows: int = 64, dtype: Any = WORD) -> Any:
     return sb(rows, 1, dtype=dtype)
 
@@ -197,6 +213,30 @@ CASES = [
         "SWDGE is not a valid dge_mode for non-indirect dma_transpose",
         lambda x, i, b: turned(tile(64, 32), x[0:32], dge_mode=dge.swdge),
         lambda x, i, b: turned(tile(64, 32), x[0:32]),
+    ),
+    case(
+        "DmaTranspose.transposed_patterns",
+        "DGE xbar transpose dst columns must be consecutive. Last dimension step",
+        lambda x, i, b: turned_rows(b, 2),
+        lambda x, i, b: turned_rows(b, 1),
+    ),
+    case(
+        "OpenCopy.copy_hardware_dge_engine",
+        "DMAs that use HWDGE can only be assigned to EngineType::Activation",
+        lambda x, i, b: triggered(x, nisa.engine.vector),
+        lambda x, i, b: triggered(x, nisa.engine.sync),
+    ),
+    case(
+        "Copy.dynamic_needs_dge",
+        "DGE must be enabled when dynamic src access in DMA is used; leave dge_mode",
+        lambda x, i, b: moved(x, i, dge.none),
+        lambda x, i, b: moved(x, i, dge.swdge),
+    ),
+    case(
+        "Sized.aligned",
+        "Access must be aligned to datatype, sbuf start address 2 for memory",
+        lambda x, i, b: nl.ndarray((64, 8), nl.float32, nl.sbuf, address=(0, 2)),
+        lambda x, i, b: nl.ndarray((64, 8), nl.bfloat16, nl.sbuf, address=(0, 2)),
     ),
     case(
         "DmaIndirectTranspose.transpose_dge",

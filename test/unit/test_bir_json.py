@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from levels import after, parse, print_module
-from xdsl.utils.exceptions import DiagnosticException
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from xdsl_neuron.dialects.bir import Bir
 from xdsl_neuron.dialects.bir.json import from_json, parse_document, to_json
@@ -411,6 +411,24 @@ def test_trigger_names_its_blocks() -> None:
     trigger["dma_blocks"] = ["I9"]
     with pytest.raises(DiagnosticException, match="Block does not exist!"):
         from_json(document)
+
+
+def test_an_initial_value_is_loaded_by_a_command() -> None:
+    text = """
+    builtin.module {
+      bir.func @f {
+        %t = bir.location @t : <128x8xf32, sbuf>
+        %i = bir.location @i : <128x1xf32, sbuf>
+        bir.tensor_scalar_cache_cumulative @I0 mult add %t <- %t, initial = %i {
+          imm0 = 2.0, command = LoadAccumulate}
+      }
+    }
+    """
+    document: Any = json.loads(json.dumps(to_json(parse(text))))
+    instruction = document["functions"][0]["blocks"][0]["instructions"][0]
+    assert instruction.pop("acc") == "LoadAccumulate"
+    with pytest.raises(VerifyException, match="given with command LoadAccumulate"):
+        from_json(document).verify()
 
 
 def test_extension_agrees_with_the_documented_keys() -> None:

@@ -177,8 +177,9 @@ REFUSALS = {
     "bir.collective_compute @I0 Permute %x <- %y "
     "{src_target_pairs = [[0, 1]]}": "a rank of the pairs is none of",
     "bir.collective_compute @I0 Permute %x <- %y "
-    "{permute_chain = [0]}": "permute_chain",
-    "bir.collective_compute @I0 AllReduce %x <- %y {op = add, src1_bitmap = 1}": "src1",
+    "{permute_chain = [0]}": "permute_chain, which has no documented meaning",
+    "bir.collective_compute @I0 AllReduce %x <- %y "
+    "{op = add, src1_bitmap = 1}": "src1_bitmap, which has no documented meaning",
     "bir.collective_compute @I0 AllReduce %x <- %y "
     "{op = add, src_target_pairs = [[0, 0]]}": "which AllReduce has no use for",
     "bir.collective_compute @I0 AllToAll %x <- %y "

@@ -63,6 +63,23 @@ class Sized(IRDLOperation):
             return
         check_placements(self, self.tensor, self.block_count, self.addresses)
 
+    @gate(
+        "Access must be aligned to datatype, {mem_type} start address {start_addr} for "
+        "memory location {mem} must be {dtype_size} bytes aligned for data type "
+        "{dtype}.",
+        "dma.md 9.4 BIR429",
+    )
+    def aligned(self) -> None:
+        """Elements of a tile that has an address are aligned."""
+        dtype, space = self.tensor.data.dtype, self.tensor.space
+        for _, byte in self.placements:
+            if byte % dtype.bytes:
+                raise VerifyException(
+                    f"Access must be aligned to datatype, {space} start address {byte} "
+                    f"for memory location {self.results[0].name_hint or space} must be "
+                    f"{dtype.bytes} bytes aligned for data type {dtype.bir_name}."
+                )
+
     @property
     def placements(self) -> list[tuple[int, int]]:
         """Partition and byte of each tile; none where allocation decides."""

@@ -138,9 +138,9 @@ def _unexecuted(op: isa.CollectiveCompute) -> str | None:
     """What an instruction asks for that its kind has no use for here, if anything."""
     kind = op.kind.data
     if op.permute_chain.get_values():
-        return "permute_chain, which the machine does not execute; use src_target_pairs"
+        return "permute_chain, which has no documented meaning; use src_target_pairs"
     if op.src1_bitmap is not None:
-        return "src1_bitmap, which the machine does not execute"
+        return "src1_bitmap, which has no documented meaning"
     if op.src_target_pairs.data and kind not in _PERMUTES:
         return f"src_target_pairs, which {kind} has no use for"
     peers = op.recv_from_rank.get_values() or op.send_to_rank.get_values()

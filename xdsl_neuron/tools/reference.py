@@ -3,7 +3,8 @@ The reference pages, generated from the definitions.
 
 `python -m xdsl_neuron.tools.reference docs` writes `operations.md` (every operation
 with its operands, fields and gates), `instructions.md` (the roster of BIR), `gates.md`
-(every rule with its literal and source), `numerics.md` (every rule of the arithmetic),
+(every rule with its literal and source), `verifier.md` (every documented rule of the
+vendor's verifier, and what keeps it), `numerics.md` (every rule of the arithmetic),
 `names.md` (every name of NKI) and `hardware.md` (every number of the generations). A
 test compares them with what is committed.
 """
@@ -26,6 +27,7 @@ from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.tools.methods import methods_page
 from xdsl_neuron.tools.names import names_page
 from xdsl_neuron.tools.tables import table
+from xdsl_neuron.tools.verifier_rules import verifier_page
 
 
 def operations() -> Iterator[type[Operation]]:
@@ -211,6 +213,7 @@ PAGES = {
     "names.md": names_page,
     "instructions.md": instructions_page,
     "gates.md": gates_page,
+    "verifier.md": verifier_page,
     "numerics.md": numerics_page,
     "hardware.md": hardware_page,
 }

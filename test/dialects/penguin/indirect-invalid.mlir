@@ -13,7 +13,7 @@ penguin.neuron_indirect_load %h[0][40 x 64, 1 x 40] <- %a[0][40 x 64, 1 x 40], %
 // expected-error @below {{Non-indirect tensor `src` of Vector DGE DMACopy must have MemoryType::SB, but it has MemoryType::hbm}}
 penguin.neuron_indirect_save %a[0][40 x 64, 1 x 40] <- %h[0][40 x 64, 1 x 40], %i {max_index = 300}
 // near miss: `%t[0, 0][1 x 64, 1 x 40]` -> `%a[0][40 x 64, 1 x 40]`
-// expected-error @below {{the indexed operand 'src' must be in hbm, got t: f32[64, 40] in sbuf}}
+// expected-error @below {{Indirect tensor `src` of Vector DGE DMACopy must have MemoryType::DRAM, but it has MemoryType::sbuf}}
 penguin.neuron_indirect_load %t <- %t[0, 0][1 x 64, 1 x 40], %i {max_index = 64}
 
 // -----

@@ -9,7 +9,6 @@ is its row of the roster (bir.md 2): ordinal, JSON name, engines, first generati
 from xdsl.ir import Dialect
 
 from xdsl_neuron.dialects.bir.base import (
-    BirDma,
     BirInstruction,
     Row,
 )
@@ -112,6 +111,7 @@ from xdsl_neuron.dialects.bir.transfer import (
     SaveOp,
     TensorLoadOp,
 )
+from xdsl_neuron.dialects.bir.trigger import BirDma
 
 Bir = Dialect(
     "bir",

@@ -154,3 +154,17 @@ def _declarations(function: FuncOp) -> dict[tuple[type[Operation], str], Declara
         elif operation.regions or is_instruction(operation):
             break
     return found
+
+
+def check_queue_engine(
+    user: Operation, engine: Engine, queue_name: StringAttr | None
+) -> None:
+    """A DMA whose engine is known is triggered by the engine of its queue."""
+    if queue_name is None or engine in (Engine.UNASSIGNED, Engine.DMA):
+        return
+    queue = find(user, QueueOp, queue_name.data)
+    if queue is not None and queue.engine.data is not engine:
+        raise VerifyException(
+            f"Trigger engine does not match queue's engine: {engine} and, for queue "
+            f"'{queue_name.data}', {queue.engine.data}"
+        )

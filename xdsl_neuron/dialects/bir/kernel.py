@@ -35,7 +35,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.bir.base import Row
 from xdsl_neuron.dialects.bir.fielded import Fielded
-from xdsl_neuron.dialects.bir.structure import enclosing_function
+from xdsl_neuron.dialects.bir.structure import LocationOp, enclosing_function
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instruction_text import symbol_text, value_text
@@ -179,6 +179,24 @@ class _Kernel(OpaqueInstruction):
         """It stands in a function."""
         if enclosing_function(self) is None:
             raise VerifyException("I.getFunc() != nullptr: a kernel is in a bir.func")
+
+    @gate(
+        "mem.getBasePartition() == 0 | Kernel inputs/outputs must be allocated at base "
+        "partition 0",
+        "bir.md 7.6",
+    )
+    def base_partition(self) -> None:
+        """A tile that has an address starts at partition 0."""
+        for value in (*self.outs, *self.ins):
+            if not isinstance(value.owner, LocationOp):
+                continue
+            for partition, _ in value.owner.placements:
+                if partition:
+                    raise VerifyException(
+                        "mem.getBasePartition() == 0: Kernel inputs/outputs must be "
+                        f"allocated at base partition 0, got {partition} for "
+                        f"'{value.owner.location_name.data}'"
+                    )
 
     @gate(
         "SB pair both zero or both positive | psum_bank_count <= numBanks | "

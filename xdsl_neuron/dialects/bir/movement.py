@@ -19,7 +19,8 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Index
-from xdsl_neuron.dialects.bir.base import BirDma, BirInstruction, Row
+from xdsl_neuron.dialects.bir.base import BirInstruction, Row
+from xdsl_neuron.dialects.bir.trigger import BirDma
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions import elementwise
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction

@@ -19,7 +19,9 @@ from xdsl.traits import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.bir.base import BirDma, BirInstruction, Row
+from xdsl_neuron.dialects.bir.base import BirInstruction, Row
+from xdsl_neuron.dialects.bir.declarations import check_queue_engine
+from xdsl_neuron.dialects.bir.trigger import BirDma
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions import (
     dma,
@@ -198,6 +200,7 @@ class DMATriggerOp(IRDLOperation):
             raise VerifyException("DMATrigger must have queue and block set")
         if self.engine.data is Engine.PE:
             raise VerifyException("InstDMA cannot be on PE engine")
+        check_queue_engine(self, self.engine.data, self.queue)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -16,6 +16,12 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import MAX_DIMS, Instruction
 from xdsl_neuron.dialects.instructions.compute import fused_rank
+from xdsl_neuron.dialects.instructions.descriptor_generators import (
+    DYNAMIC_NEEDS_DGE,
+    HARDWARE_DGE_ENGINE,
+    check_dynamic_needs_dge,
+    check_hardware_dge_engine,
+)
 from xdsl_neuron.dialects.neuron import (
     AluOpAttr,
     DgeTypeAttr,
@@ -245,6 +251,11 @@ class Copy(DmaInstruction):
         """Only add accumulates in memory."""
         check_add_only(self.rmw_op)
 
+    @gate(DYNAMIC_NEEDS_DGE, "dma.md 9.3")
+    def dynamic_needs_dge(self) -> None:
+        """A register moves no access of descriptors that are made beforehand."""
+        check_dynamic_needs_dge(self, self.dge.data)
+
     @gate("hwdge refuses casts", "nki.md 4.4")
     def hardware_dge_cast(self) -> None:
         """The hardware descriptor generator cannot cast."""
@@ -332,6 +343,11 @@ class OpenCopy(Copy):
         """The tensor engine triggers no DMA."""
         if self.engine.data is Engine.PE:
             raise VerifyException("InstDMA cannot be on PE engine")
+
+    @gate(HARDWARE_DGE_ENGINE, "dma.md 9.4 EDGE001, code 1698")
+    def copy_hardware_dge_engine(self) -> None:
+        """Two engines have the hardware descriptor generators."""
+        check_hardware_dge_engine(self.dge.data, self.engine.data)
 
     @gate(
         "dma_copy engine can only be specified when HWDGE mode is used.",
@@ -468,8 +484,9 @@ class IndirectInstruction(DmaInstruction):
             )
         if data[self.INDEXED].space is not Space.HBM:
             raise VerifyException(
-                f"the indexed operand '{self.INDEXED}' must be in hbm, got "
-                f"{data[self.INDEXED]}"
+                f"Indirect tensor `{self.INDEXED}` of Vector DGE DMACopy must have "
+                "MemoryType::DRAM, but it has "
+                f"MemoryType::{data[self.INDEXED].space}"
             )
 
     @gate("DynamicAPINFO::IndirectDimMaxIndex must be > 0", "dma.md 9.6 BIR030")

@@ -8,6 +8,10 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import target_of
+from xdsl_neuron.dialects.instructions.descriptor_generators import (
+    TRANSPOSED_PATTERNS,
+    check_transposed_patterns,
+)
 from xdsl_neuron.dialects.instructions.dma import DmaInstruction, widened
 from xdsl_neuron.dialects.neuron import DgeTypeAttr, OobModeAttr, TensorType
 from xdsl_neuron.dialects.operand import Operand
@@ -159,6 +163,13 @@ class DmaTranspose(DmaInstruction):
                 "Hardware DGE DMA transpose can only be used for 2 byte data types, "
                 f"but the type is {src.dtype.nki_name}"
             )
+
+    @gate(TRANSPOSED_PATTERNS, "dma.md 9.7 BIR155, BIR177, BIR178, BIR179, BIR180")
+    def transposed_patterns(self) -> None:
+        """What the crossbar reads and writes, where hardware makes the descriptors."""
+        if self.dge.data is DgeType.HWDGE:
+            data = self.data()
+            check_transposed_patterns(data["src"], data["dst"])
 
 
 class DmaIndirectTranspose(DmaTranspose):

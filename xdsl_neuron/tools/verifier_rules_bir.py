@@ -1,0 +1,242 @@
+"""The rules of bir.md 6 and 7."""
+
+from typing import Final
+
+from xdsl_neuron.tools.verifier_rules import Outside, Rule, gate, out
+
+BIR_RULES: Final[dict[str, tuple[Rule, ...]]] = {
+    "Module and operands (bir.md 7.1, 7.2)": (
+        out("", "", Outside.UNKNOWN, "SB IO check; count of instructions"),
+        gate("400", 'predicate "validEngines"', "ComputeInstruction.engine_set"),
+        gate("366", "curArchLevel >= min.value()", "BirInstruction.arch_window"),
+        gate("178 367", "arch must be Sunda or Tonga", "CustomOp.custom_arch"),
+        gate(
+            "310 BIR412",
+            "",
+            "ComputeInstruction.operands_on_chip",
+            "memory types of operands; DMAs: DmaInstruction.dma_spaces",
+        ),
+        out(
+            "",
+            "Pattern accesses > 128 partitions",
+            Outside.FORM,
+            "a tensor on chip has at most 128, and an access stays in it",
+        ),
+        gate(
+            "",
+            "",
+            "ComputeInstruction.partition_start",
+            "starts at partition 0 or 64, crosses not the 64th: starts of 32 and 96 "
+            "are public",
+        ),
+        out(
+            "",
+            "LegacyTensor == nullptr || OcpTensor == nullptr",
+            Outside.WIDER,
+            "only one matmul may not mix float8_e4m3 with float8_e4m3fn: "
+            "Matmul.matmul_dtypes",
+        ),
+        out("", "", Outside.UNKNOWN, "sets of element types of most instructions"),
+    ),
+    "MatmultMx and QuantizeMx (7.3, 7.4)": (
+        gate(
+            "228 229",
+            "must access same elements per partition",
+            "MatmulMx.scale_counts",
+        ),
+        gate("230 231 212 213 214", "", "MatmulMx.scale_starts", "starts of scales"),
+        gate("232 233", "", "MatmulMx.free_sizes", "columns and PSUM"),
+        gate(
+            "289",
+            "stationary must have an even number of packed (x4) elements per",
+            "MatmulMx.even_stationary",
+        ),
+        gate("234", "must access 32/64/128 partitions", "MatmulMx.mx_partitions"),
+        gate("235", "", "MatmulBase.contraction_size", "as many partitions"),
+        gate("236 237", "", "MatmulMx.result_shape", "shape of the result"),
+        gate("205 207", "", "ComputeInstruction.engine_set", "PE; DVE to quantize"),
+        gate("241", "does not support column PE tiling", "MatmulMx.whole_columns"),
+        gate("240", "", "MatmulMx.whole_rows", "row tile of the partitions"),
+        gate("204", "replication_shift_amnt", "MatmulMx.no_replication_shift"),
+    ),
+    "Collectives (7.5)": (
+        gate(
+            "",
+            "Collective instruction cannot read IO tensors",
+            "CollectiveComputeOp.no_io",
+        ),
+        gate(
+            "",
+            "Collective instruction cannot write IO tensors",
+            "CollectiveComputeOp.no_io",
+        ),
+        out("", "instruction is not a collective", Outside.FORM),
+        gate("371 319", "curArchLevel > sunda", "CollectiveCompute.collective_arch"),
+        gate("318", "", "CollectiveCompute.scratchpad", "one output or a scratchpad"),
+        out("311", "", Outside.UNKNOWN, "kinds of each generation and dimension"),
+        gate("312 313", "", "CollectiveCompute.memory", "contiguous; in SB if local"),
+        gate("", "Illegal src/dst ratio for ", "CollectiveCompute.ratio"),
+        out(
+            "",
+            "src/dst element ratio must be the same for all inputs: ",
+            Outside.FORM,
+            "one input",
+        ),
+        gate("74", "", "CollectiveCompute.peers", "arguments as ranks of SendRecv"),
+        gate("75", "a collective does not cast", "CollectiveCompute.types"),
+        gate(
+            "",
+            "AllToAllV metadata input must be uint32, got ",
+            "CollectiveCompute.all_to_all_v",
+        ),
+        gate(
+            "",
+            "AllToAllV requires at least one data input and one metadata input, ",
+            "CollectiveCompute.all_to_all_v",
+        ),
+        gate("123 1500", "isLocal", "CollectiveComputeOp.in_dynamic_loop"),
+        out("329", "", Outside.UNKNOWN, "sources of a CCE DMA: the most is no number"),
+    ),
+    "Kernels and control (7.6)": (
+        gate("", "mem.getBasePartition() == 0", "_Kernel.base_partition"),
+        gate(
+            "",
+            "Kernel inputs/outputs must be allocated at base partition 0",
+            "_Kernel.base_partition",
+        ),
+        gate("", "I.getFunc() != nullptr", "_Kernel.in_function"),
+        gate("1680 1681 1682 1683", "", "_Kernel.buffers", "shapes of buffers"),
+        out("91 321", "I.isSchedulingUnit()", Outside.PASS, "loops of the scheduler"),
+        gate(
+            "119",
+            "DoWhile: condition is a runtime integer",
+            "DoWhile.register_condition",
+        ),
+        out("141", "", Outside.OPTION, "legacy loops"),
+        gate("182 183 187 188", "", "DynamicFor.constant_bounds", "bounds and stride"),
+        gate(
+            "184 185 186 195 1910",
+            "Only scalar values supported in Dynamic For Loop upper bound ",
+            "DynamicFor.one_register",
+        ),
+        gate("419", "backEdgeAssertCondition", "BasicBlockOp.one_back_edge"),
+        out("", "", Outside.FORM, "TensorTensor: its accumulator is Idle"),
+        out(
+            "",
+            "",
+            Outside.WIDER,
+            "TensorTensor: both inputs in SBUF are of one type; each is cast",
+        ),
+        out(
+            "",
+            "",
+            Outside.PASS,
+            "TensorTensor: the engine is assigned; the conversion does it",
+        ),
+        out("", "", Outside.FORM, "TensorReduce across lanes: not negated"),
+        out(
+            "",
+            "",
+            Outside.WIDER,
+            "TensorReduce across lanes: multiples of 32 elements and partitions",
+        ),
+        gate("", "", "Max8.searched_size", "Max8: 8 to 16384 elements"),
+        gate("", "", "Max8.eight", "Max8: 8 results"),
+        gate("", "", "GroupResetSemaphoresOp.group", "not empty, no number twice"),
+        gate(
+            "",
+            "GroupResetSemaphores must be on a data-path engine",
+            "GroupResetSemaphoresOp.engine_set",
+        ),
+        out("", "", Outside.BACK_END, "Matmult: flags of {0, 1, 2, 3, 4, 6}"),
+    ),
+    "In place (7.7)": (
+        gate("", "", "ComputeInstruction.in_place", "equal patterns or disjoint"),
+        gate("", "", "DmaTranspose.not_in_place", "never a transpose"),
+        out("", "", Outside.BACK_END, "engines that replicate partitions"),
+    ),
+    "Instructions (6)": (
+        out("", "!DMAInst->getOobIsErr()", Outside.RUN),
+        out(
+            "",
+            "number of indirect dims must match number of indices vector",
+            Outside.FORM,
+        ),
+        out(
+            "",
+            "When unique_index=False, dynamic access in src is not supported",
+            Outside.PRODUCER,
+        ),
+        gate(
+            "",
+            "Must have step 1 in final dim of IndirectLoad output AP",
+            "IndirectLoadOp.dense_rows",
+        ),
+        out("", "AddrCount >= I.getNumIndices()", Outside.FORM, "one index a row"),
+        gate(
+            "",
+            "loading mem addr, which must be uint64",
+            "ReadVarAddrOp.addressed",
+        ),
+        gate(
+            "",
+            "TensorIndirect Indices data type must be uint16",
+            "IndirectCopy.gather_dtypes",
+        ),
+        out(
+            "",
+            "num_valid_indices for local gather must be an integer",
+            Outside.FORM,
+        ),
+        gate("1931", "bitvec op is not valid", "TensorScalarConst.one_family"),
+        out(
+            "",
+            "activation function only support float32 bias/scale/alpha",
+            Outside.FORM,
+            "an immediate is fp32",
+        ),
+        out(
+            "1929",
+            "Indirection is only allowed for AxisListType::X",
+            Outside.FORM,
+        ),
+        gate("", "", "TensorReduce.free_axes", "Input AP dimension above num_dims"),
+        gate("", "Unrecognized PoolFunctionType", "Pool.pool_function"),
+        gate("", "", "BNStatsAggregate.whole_triples", "multiples of 3"),
+        gate(
+            "",
+            "The replace value for MatchReplace8 must be a float",
+            "MatchReplace8.float_value",
+        ),
+        gate("", " must be int32, got ", "NonzeroWithCount.int32_fields"),
+        gate("", "StreamShuffle does not support cast", "StreamShuffle.same_dtype"),
+        gate(
+            "",
+            "StreamShuffle Mask must have 32 elements",
+            "StreamShuffle.shuffle_mask",
+        ),
+        gate("", "StreamShuffle Mask entry must be <32", "StreamShuffle.shuffle_mask"),
+        gate(
+            "",
+            " src and dst must have same data type but got ",
+            "Transpose.same_dtype",
+            "StreamTranspose does not support cast",
+        ),
+        gate("", "Operand must be no larger than (", "Transpose.transposed_shape"),
+        gate("", "Invalid ifmap data type for matmult", "Matmul.matmul_dtypes"),
+        gate("", "", "Rand.raw_bits", "Rand: raw bits only"),
+        gate(
+            "",
+            "64bit REG MOVE instr must have ImmediateValue src",
+            "RegisterMove.wide_move",
+        ),
+        gate(
+            "",
+            "onFalse == I.getParent()->getNextNode()",
+            "CompareAndBranchOp.falls_through",
+        ),
+        gate("1468", "", "CompareAndBranchOp.scalar_dtype", "scalars up to 32 bits"),
+        gate("", "", "GPSIMDSB2SBOp.effective_bytes", "GPSIMDSB2SB: up to 1024 bytes"),
+        gate("", "", "GPSIMDSB2SBOp.equal_shapes", "GPSIMDSB2SB: 2 to 5 dimensions"),
+    ),
+}
