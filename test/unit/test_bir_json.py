@@ -633,3 +633,78 @@ def test_a_command_names_the_operation(command: str) -> None:
     node = cast(Any, document)["functions"][0]["blocks"][0]["instructions"][1]
     assert node["acc"] == command
     assert "operation" not in node.get("xdsl_neuron", {})
+
+
+PLACED = """
+builtin.module attributes {neuron.target = #neuron.target<trn2>} {
+  bir.func @f {
+    %s = bir.location @s at [(32, 2052)] : <64x8xf32, sbuf>
+    %p = bir.location @p at [(64, 2052)] : <64x8xf32, psum>
+    %b = bir.location @b blocks 2 at [(0, 0), (0, 4096)] : <64x16xf32, psum>
+    %h = bir.location @h : <64x16xf32, hbm>
+    bir.return
+  }
+}
+"""
+
+
+def placed(name: str) -> tuple[Any, dict[str, Any]]:
+    """The document, and the memory location of this name in it."""
+    document = to_json(parse(PLACED))
+    found = [
+        memory
+        for function in cast(Any, document)["functions"]
+        for allocation in function["allocations"]
+        for memory in allocation.get("memorylocations", ())
+        if memory["name"] == name
+    ]
+    return document, found[0]
+
+
+def test_addresses_are_the_documented_keys() -> None:
+    """They are written, and what is read there counts."""
+    check(PLACED)
+    document, memory = placed("p")
+    assert [memory[key] for key in ("base", "bank", "addr")] == [64, 1, 4]
+    assert memory["allocated"] is True
+    memory["bank"] = 3
+    text = print_module(from_json(parse_document(json.dumps(document), "test.json")))
+    assert "@p at [(64, 6148)]" in text
+    memory["allocated"] = False
+    memory["bank"] = memory["base"] = memory["addr"] = 0
+    assert "@p :" in print_module(
+        from_json(parse_document(json.dumps(document), "test.json"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("s", {"bank": 1}, "bank: bank 1 of a location in SB, which has none"),
+        ("p", {"addr": 2048}, "addr: byte 2048 of a PSUM bank of 2048 bytes"),
+        ("p", {"allocated": False}, "base: base 64 of a location that is not allo"),
+        ("p", {"allocated": 1}, "allocated: expected true or false, got 1"),
+        ("p", {"base": "x"}, "base: expected an integer"),
+        ("h", {"addr": 64}, "addr: addr 64 of a location that is not allocated"),
+        ("h", {"allocated": True}, "allocated: addresses in DRAM are not supported"),
+        ("b", {"allocated": True}, "contradicts base, bank and addr, which are [0, 0]"),
+    ],
+)
+def test_addresses_that_contradict(
+    name: str, change: dict[str, Any], message: str
+) -> None:
+    document, memory = placed(name)
+    memory.update(change)
+    with pytest.raises(DiagnosticException) as caught:
+        from_json(parse_document(json.dumps(document), "test.json"))
+    assert message in str(caught.value)
+
+
+def test_one_address_of_several_blocks() -> None:
+    document, memory = placed("b")
+    memory["allocated"] = True
+    for function in document["functions"]:
+        for allocation in function["allocations"]:
+            allocation.get("xdsl_neuron", {}).pop("addresses", None)
+    with pytest.raises(DiagnosticException, match="one address of a tensor of 2 blo"):
+        from_json(parse_document(json.dumps(document), "test.json"))

@@ -114,6 +114,27 @@ def test_all_to_all() -> None:
     np.testing.assert_array_equal(second.reshape(-1), [*a[0][16:], *a[1][16:]])
 
 
+@pytest.mark.parametrize(("kind", "count"), [("AllGather", 2), ("ReduceScatter", 4)])
+def test_all_ranks_are_a_group_where_none_is_given(kind: str, count: int) -> None:
+    """The ratio is that of all ranks, which is known when they run."""
+    small, large = f"{4 // count}x8", "4x8"
+    source, target = (small, large) if kind == "AllGather" else (large, small)
+    op = "" if kind == "AllGather" else " {op = add}"
+    body = f"penguin.collective_compute {kind} %dst <- %src{op}"
+    text = program(body, source, target)
+    a = np.stack(inputs(count))
+    gathered = a[:, : 4 // count].reshape(4, 8)
+    for rank, c in enumerate(run(text, count)):
+        part = slice(rank * (4 // count), (rank + 1) * (4 // count))
+        expected = gathered if kind == "AllGather" else a.sum(0)[part]
+        np.testing.assert_array_equal(c, expected)
+    arrays = [[x] for x in inputs(count + 1)]
+    with pytest.raises(
+        MachineError, match=f"Illegal src/dst ratio for {kind}.*{count + 1} ranks"
+    ):
+        simulate_ranks(parse(text), arrays)
+
+
 def test_permute() -> None:
     body = (
         "penguin.collective_compute Permute %dst <- %src "

@@ -98,7 +98,8 @@ def test_dynamic_copies() -> None:
         "AllGather %x <- %a2 {replica_groups = [[0], [1]]}",
         "ReduceScatter %x <- %a2 {op = max}",
         "AllToAll %x <- %a2",
-        "Permute %x <- %a2",
+        "Permute %x <- %a2 {src_target_pairs = [[0, 0]]}",
+        "PermuteImplicit %x <- %a2",
     ],
 )
 def test_a_collective_of_one_rank_is_a_copy(kind: str) -> None:
@@ -109,6 +110,38 @@ def test_a_collective_of_one_rank_is_a_copy(kind: str) -> None:
       bir.load @I2 %u <- %x
     """
     np.testing.assert_array_equal(run(body), expected())
+
+
+def test_a_permutation_of_one_rank_that_sends_nothing() -> None:
+    """What no rank sends to stays as it was."""
+    body = """
+      bir.memset @I0 %u {value = 3.0}
+      bir.save @I1 %x <- %u
+      %a2 = bir.location @a2 : <8x16xf32, hbm>
+      bir.dma_copy @I4 %a2 <- %a
+      bir.collective_compute @I2 Permute %x <- %a2
+      bir.load @I3 %u <- %x
+    """
+    np.testing.assert_array_equal(run(body), np.full_like(expected(), 3.0))
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        (
+            "Permute %x <- %a2 {src_target_pairs = [[0, 1]]}",
+            r"a rank of the pairs is none of \[0\]",
+        ),
+        ("AllReduce %x <- %a2 {op = add, replica_groups = [[0, 1]]}", "other ranks"),
+        ("AllReduce %x <- %a2 {op = add, replica_groups = [[1]]}", "is in none of"),
+    ],
+)
+def test_what_one_rank_cannot_do(kind: str, message: str) -> None:
+    with pytest.raises(MachineError, match=message):
+        run(
+            "%a2 = bir.location @a2 : <8x16xf32, hbm>\n"
+            f"bir.dma_copy @I0 %a2 <- %a\nbir.collective_compute @I2 {kind}"
+        )
 
 
 def test_the_rank_of_one() -> None:

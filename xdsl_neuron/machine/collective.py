@@ -1,7 +1,7 @@
 """
 Collectives: steps at which the ranks of a group meet.
 
-A machine without other ranks is one rank: a collective of groups of one is a copy.
+A machine without other ranks is a world of one, in which nobody waits.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +16,7 @@ from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.lanes import FULL
 from xdsl_neuron.machine.site import Emitter, Scope, Site
-from xdsl_neuron.machine.transfer import Transfer
-from xdsl_neuron.machine.world import Deadlock, Meeting, Rank
+from xdsl_neuron.machine.world import Deadlock, Meeting, Rank, World
 from xdsl_neuron.numerics import collectives
 from xdsl_neuron.system import CollectiveDimension, CollectiveKind
 
@@ -30,15 +29,21 @@ class _Meeting(Site):
 
     def __init__(self, scope: Scope, op: Instruction) -> None:
         super().__init__(scope, op)
-        if scope.rank is None:
+        if scope.rank is None and not self.alone():
             raise self.refuse(ALONE)
-        self.rank: Rank = scope.rank
+        self.rank: Rank = scope.rank or Rank(0, World(1))
 
-    def array(self, build: Build, name: str) -> Any:
-        """The whole of an operand, which the next step reads or writes."""
+    def alone(self) -> bool:
+        """Whether one rank can do it."""
+        return False
+
+    def array(self, build: Build, name: str, touched: bool = True) -> Any:
+        """The whole of an operand, which the next step reads or writes if `touched`."""
         side = self.sides[name]
         span = self.clipped(build, name, FULL)
-        if name in self.op.OUTS:
+        if not touched:
+            pass
+        elif name in self.op.OUTS:
             build.writes(side, *span, side.strides)
         else:
             build.reads(side, *span, side.strides)
@@ -68,10 +73,18 @@ class _Meeting(Site):
 class Compute(_Meeting):
     """A reduction or exchange of a group."""
 
+    op: isa.CollectiveCompute
+
     def __init__(self, scope: Scope, op: isa.CollectiveCompute) -> None:
         super().__init__(scope, op)
         self.group = self._group(op)
+        problem = op.ratio_error(len(self.group))
+        if problem is not None:
+            raise self.refuse(f"{problem}, which are all there are")
         act = _meeting(op, self.group)
+        self._receives = op.kind.data not in _PERMUTES or any(
+            target == self.rank.number for _, target in op.src_target_pairs.data
+        )
         shape = self.data["src"].shape
         if self.data["src"].space is Space.HBM:
             shape = (int(np.prod(shape)),)
@@ -85,6 +98,10 @@ class Compute(_Meeting):
             world.meet(rank, self.group, act_on_shapes, out, given)
 
         self._step = self.waiting(meet)
+
+    def alone(self) -> bool:
+        """Groups are of one rank, or not given."""
+        return self.op.group_size in (None, 1)
 
     def _group(self, op: isa.CollectiveCompute) -> tuple[int, ...]:
         number, size = self.rank.number, self.rank.world.size
@@ -102,7 +119,7 @@ class Compute(_Meeting):
 
     def emit(self, build: Build) -> None:
         given = self.array(build, "src")
-        build.emit(self._step, self.array(build, "dst"), given)
+        build.emit(self._step, self.array(build, "dst", self._receives), given)
 
 
 def _meeting(op: isa.CollectiveCompute, group: tuple[int, ...]) -> Meeting:
@@ -127,9 +144,7 @@ def _meeting(op: isa.CollectiveCompute, group: tuple[int, ...]) -> Meeting:
                 raise MachineError(op, f"a rank of the pairs is none of {list(group)}")
             return collectives.permute(pairs)
         case CollectiveKind.PERMUTE_IMPLICIT:
-            count = len(group)
-            ring = tuple((at, (at + 1) % count) for at in range(count))
-            return collectives.permute(ring)
+            return collectives.permute(collectives.ring(len(group)))
         case _:
             raise MachineError(op, f"{kind} is not executed by the machine")
 
@@ -155,9 +170,6 @@ def _compute(scope: Scope, op: isa.CollectiveCompute) -> Emitter:
         raise MachineError(op, f"has {problem}")
     if op.kind.data in isa.PEERS:
         return Exchange(scope, op).emit
-    if scope.rank is None and op.group_size == 1:
-        _meeting(op, (0,))
-        return Transfer(scope, op).emit
     return Compute(scope, op).emit
 
 
@@ -237,18 +249,11 @@ def _rank_id(scope: Scope, op: isa.GlobalRankId) -> Emitter:
 
 
 def _processing_rank(scope: Scope, op: isa.ProcessingRankId) -> Emitter:
-    """
-    Around the ring of a group, data comes from the rank before: after k steps, from k.
-
-    At step 0 it is a rank's own (bir.md 4.5; our choice of the direction is that of
-    PermuteImplicit: a rank sends to the next one).
-    """
     number = 0 if scope.rank is None else scope.rank.number
     depth = scope.add_register(op.result)
     for group in op.replica_groups.data:
         if number in group:
-            at = group.index(number) - op.iter_id.value.data
-            found = group[at % len(group)]
+            found = collectives.processing_rank(group, number, op.iter_id.value.data)
             break
     else:
         raise MachineError(op, f"rank {number} is in none of the replica groups")

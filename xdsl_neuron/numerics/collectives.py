@@ -21,7 +21,13 @@ Collective: TypeAlias = Callable[[Sequence[Array], Sequence[Array]], None]
 
 
 def _fold(op: AluOp, dtype: DType, ins: Sequence[Array]) -> Array:
-    """The inputs widened to fp32 and folded in rank order, cast back, a new array."""
+    """
+    The inputs widened to fp32 and folded in rank order, cast back, a new array.
+
+    One input is copied.
+    """
+    if len(ins) == 1:
+        return ins[0].copy()
     total = np.empty_like(ins[0])
     dma_reduce(dtype, (dtype,) * len(ins), op)(total, *ins)
     return total
@@ -77,6 +83,21 @@ def all_to_all(axis: int = 0) -> Collective:
             out[...] = whole.reshape(out.shape)
 
     return collective
+
+
+def ring(count: int) -> tuple[tuple[int, int], ...]:
+    """The pairs of an implicit permutation: each sends to the next (our choice)."""
+    return tuple((at, (at + 1) % count) for at in range(count))
+
+
+def processing_rank(group: Sequence[int], rank: int, step: int) -> int:
+    """
+    The rank whose data a step of a ring delivers to a rank of the group.
+
+    Data comes from the rank before: after k steps, from k before; at step 0 it is the
+    rank's own (bir.md 4.5; the direction is our choice, that of `ring`).
+    """
+    return group[(group.index(rank) - step) % len(group)]
 
 
 @cache

@@ -57,6 +57,12 @@ bir.func @f {
   // near miss: `, replica_groups = [[0, 1]]` -> ``
   // expected-error @below {{Illegal src/dst ratio for ReduceScatter: in=512, out=512, 2 ranks per group}}
   bir.collective_compute @I11 ReduceScatter %b <- %a {op = add, replica_groups = [[0, 1]]}
+  // near miss: `%half <- %a` -> `%a <- %half`
+  // expected-error @below {{Illegal src/dst ratio for AllGather: in=512, out=256, a whole number of ranks per group}}
+  bir.collective_compute @I90 AllGather %half <- %a
+  // near miss: `%a <- %half` -> `%half <- %a`
+  // expected-error @below {{Illegal src/dst ratio for ReduceScatter: in=256, out=512, a whole number of ranks per group}}
+  bir.collective_compute @I91 ReduceScatter %a <- %half {op = add}
   // near miss: `AllReduce` -> `ReduceScatter`
   // expected-error @below {{Illegal src/dst ratio for AllReduce: in=512, out=256, 2 ranks per group}}
   bir.collective_compute @I12 AllReduce %half <- %a {op = add, replica_groups = [[0, 1]]}

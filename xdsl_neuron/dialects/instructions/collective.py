@@ -112,10 +112,10 @@ class CollectiveCompute(_Collective):
     dma_qos = prop_def(QosClassAttr, default_value=QosClassAttr(QosClass.UNASSIGNED))
 
     @property
-    def group_size(self) -> int:
-        """Ranks of a group; 1 where no group is given."""
+    def group_size(self) -> int | None:
+        """Ranks of a group; None where no group is given: all ranks are one."""
         groups = self.replica_groups.data
-        return len(groups[0]) if groups else 1
+        return len(groups[0]) if groups else None
 
     @gate("arch > sunda", "bir.md 7.5 codes 371, 319")
     def collective_arch(self) -> None:
@@ -179,23 +179,36 @@ class CollectiveCompute(_Collective):
         "bir.md 7.5",
     )
     def ratio(self) -> None:
-        """Elements of both sides, in the ratio of the kind."""
+        """
+        Elements of both sides, in the ratio of the kind.
+
+        How many ranks there are is known when they run: without a group any whole
+        ratio may be that of all of them.
+        """
+        problem = self.ratio_error(self.group_size)
+        if problem is not None:
+            raise VerifyException(problem)
+
+    def ratio_error(self, ranks: int | None) -> str | None:
+        """Why so many ranks (None: it is not known) cannot take part, else None."""
         data = self.data()
         source, target = prod(data["src"].shape), prod(data["dst"].shape)
-        ranks, kind = self.group_size, self.kind.data
+        kind = self.kind.data
         if kind is CollectiveKind.ALL_GATHER:
-            wrong = source * ranks != target
+            wrong = source * (ranks or target // source or 1) != target
         elif kind is CollectiveKind.REDUCE_SCATTER:
-            wrong = source != target * ranks
+            wrong = source != target * (ranks or source // target or 1)
         elif kind is CollectiveKind.ALL_TO_ALL_V or kind in PEERS:
-            return
+            return None
         else:
             wrong = source != target
-        if wrong:
-            raise VerifyException(
-                f"Illegal src/dst ratio for {kind}: in={source}, out={target}, "
-                f"{ranks} ranks per group"
-            )
+        if not wrong:
+            return None
+        given = "a whole number of" if ranks is None else str(ranks)
+        return (
+            f"Illegal src/dst ratio for {kind}: in={source}, out={target}, {given} "
+            "ranks per group"
+        )
 
     @gate("equal in/out types", "bir.md 7.5 code 75")
     def types(self) -> None:

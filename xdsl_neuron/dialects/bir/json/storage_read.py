@@ -2,11 +2,13 @@
 
 import binascii
 from base64 import b64decode
+from collections.abc import Mapping
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.bir import LocationOp
 from xdsl_neuron.dialects.bir.json.document import Node
 from xdsl_neuron.dialects.bir.json.instruction_read import extension
@@ -47,8 +49,8 @@ def read_location(node: Node, memory: Node, name: str) -> LocationOp:
     storage: dict[str, Attribute] = {}
     if (blocks := extra.get("blocks")) is not None:
         storage["blocks"] = IntegerAttr(blocks.integer(), i64)
-    if (addresses := extra.get("addresses")) is not None:
-        storage["addresses"] = _addresses(addresses)
+    if (values := _addresses(memory, space, extra)) is not None:
+        storage["addresses"] = placements_attribute(values)
     label = extra.get("name")
     label_text = name if label is None else label.string()
     location = LocationOp.make(
@@ -64,12 +66,53 @@ def read_location(node: Node, memory: Node, name: str) -> LocationOp:
     return location
 
 
-def _addresses(node: Node) -> Attribute:
-    """Partition and byte of each block."""
-    values = node.integers()
+def _addresses(
+    memory: Node, space: Space, extra: Mapping[str, Node]
+) -> list[int] | None:
+    """
+    Partition and byte of each block; None where allocation decides.
+
+    Of one block they are the memory location's, of several the extension's.
+    """
+    documented, blocks = _address(memory, space), extra.get("blocks")
+    stated = extra.get("addresses")
+    if stated is None:
+        if documented and blocks is not None and blocks.integer() > 1:
+            memory.child("allocated").fail(
+                f"one address of a tensor of {blocks.integer()} blocks; give all of "
+                "them as addresses of the extension"
+            )
+        return documented
+    values = stated.integers()
     if len(values) % 2:
-        node.fail("an address is a partition and a byte")
-    return placements_attribute(values)
+        stated.fail("an address is a partition and a byte")
+    if documented and values != documented:
+        stated.fail(f"{values} contradicts base, bank and addr, which are {documented}")
+    return values
+
+
+def _address(memory: Node, space: Space) -> list[int] | None:
+    """Partition and byte that `base`, `bank` and `addr` state, where `allocated`."""
+    allocated = memory.get("allocated")
+    numbers = {key: memory.get(key) for key in ("base", "bank", "addr")}
+    base, bank, addr = (
+        0 if node is None else node.integer() for node in numbers.values()
+    )
+    if allocated is None or not allocated.boolean():
+        for key, node in numbers.items():
+            if node is not None and node.integer():
+                node.fail(f"{key} {node.integer()} of a location that is not allocated")
+        return None
+    if not space.on_chip:
+        allocated.fail("addresses in DRAM are not supported")
+    if space is Space.SBUF:
+        if bank and numbers["bank"] is not None:
+            numbers["bank"].fail(f"bank {bank} of a location in SB, which has none")
+        return [base, addr]
+    size = Arch.psum_bank_bytes
+    if not 0 <= addr < size and numbers["addr"] is not None:
+        numbers["addr"].fail(f"byte {addr} of a PSUM bank of {size} bytes")
+    return [base, bank * size + addr]
 
 
 def read_hint(node: Node, name: str) -> str | None:

@@ -315,7 +315,7 @@ class FunctionWriter:
             extra["blocks"] = location.block_count
         if location.mutable is not None:
             extra["mutable"] = True
-        if location.addresses is not None:
+        if location.addresses is not None and len(location.placements) != 1:
             extra["addresses"] = [*location.addresses.get_values()]
         if location.contents is not None:
             extra["contents"] = contents_to_json(location.contents.data)
