@@ -60,6 +60,15 @@ class Arch:
     )
     quadrant_partitions: int = field(default=32, metadata=_from("bir.md 5"))
 
+    # Microscaling: blocks of partitions x elements share a scale.
+    mx_block_partitions: int = field(default=8, metadata=_from("nki.md 5.5"))
+    mx_block_elements: int = field(default=4, metadata=_from("nki.md 5.5"))
+
+    # Sparse matmuls: of `sparse_group` rows each tag chooses one dense position.
+    sparse_group: int = field(default=4, metadata=_from("bir.md 6.10"))
+    sparse_tag_bits: int = field(default=4, metadata=_from("bir.md 6.10", "bit"))
+    sparse_tags_per_word: int = field(default=4, metadata=_from("bir.md 6.10"))
+
     # PSUM.
     psum_partitions: int = field(default=128, metadata=_from("bir.md 5"))
     psum_banks: int = field(default=8, metadata=_from("bir.md 5"))
@@ -104,6 +113,7 @@ class Arch:
     has_double_row: bool = field(metadata=_from("nki.md 4.3, 1.1 (nc_matmul)"))
     has_sparse_matmul: bool = field(metadata=_from("bir.md 7.3"))
     has_mx: bool = field(metadata=_from("bir.md 7.3 (MatmultMx)"))
+    has_custom_op: bool = field(default=False, metadata=_from("bir.md 6.14 code 178"))
     has_exact_pe_transpose: bool = field(metadata=_from("nki.md 5.5"))
 
     # The other compute engines. "narrow" is 16-bit floats (and fp8 on trn3).
@@ -214,6 +224,9 @@ class Arch:
     # Control. A DMA adds 16 to its semaphore: one for each engine, used or not.
     dma_semaphore_increment: int = field(default=16, metadata=_from("nki.md 4.4"))
     semaphores: int = field(default=256, metadata=_from("bir.md 5, dma.md 8.7"))
+    gpsimd_sb2sb_bytes: int = field(
+        default=1024, metadata=_from("bir.md 6.13", "B per partition")
+    )
     reserved_semaphores: int = field(default=3, metadata=_from("dma.md 8.7"))
     events: int = field(default=256, metadata=_from("bir.md 5"))
     reserved_events: int = field(default=12, metadata=_from("dma.md 8.7"))
@@ -306,6 +319,7 @@ TRN1: Final = Arch(
     has_double_row=False,
     has_sparse_matmul=False,
     has_mx=False,
+    has_custom_op=True,
     has_exact_pe_transpose=False,
     dve_clock_ghz=1.12,
     dve_lanes=128,

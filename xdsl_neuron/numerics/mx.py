@@ -13,6 +13,7 @@ from typing import Final
 import ml_dtypes
 import numpy as np
 
+from ..arch import Arch
 from ..dtypes import DType
 from .casts import cast, to_float32
 from .kernel import Array, Kernel
@@ -20,8 +21,8 @@ from .matmul import product_writer
 from .rules import Rule
 
 _F32: Final = DType.FLOAT32
-_BLOCK_PARTITIONS: Final = 8
-_LANES: Final = 4
+_BLOCK_PARTITIONS: Final = Arch.mx_block_partitions
+_LANES: Final = Arch.mx_block_elements
 _BIAS: Final = 127
 _MAX_EXPONENT: Final = 254  # 255 is NaN
 

@@ -11,20 +11,22 @@ from typing import Final
 
 import numpy as np
 
+from ..arch import Arch
 from ..dtypes import DType
 from .kernel import Array, Kernel
 from .matmul import operand_values, product_writer
 from .rules import Rule
 
-_GROUP: Final = 4
-_TAGS_PER_WORD: Final = 4
-_TAG_BITS: Final = 4
+_GROUP: Final = Arch.sparse_group
+_TAGS_PER_WORD: Final = Arch.sparse_tags_per_word
+_TAG_BITS: Final = Arch.sparse_tag_bits
 
 
 def decode_tags(words: Array) -> Array:
     """Words [K, W] of four 4-bit tags, the first in the low bits, as tags [K, 4 W]."""
     shifts = np.arange(_TAGS_PER_WORD, dtype=np.uint16) * np.uint16(_TAG_BITS)
-    return ((words[..., None] >> shifts) & np.uint16(15)).reshape(len(words), -1)
+    tag = np.uint16((1 << _TAG_BITS) - 1)
+    return ((words[..., None] >> shifts) & tag).reshape(len(words), -1)
 
 
 def expand(weights: Array, tags: Array, ratio: int) -> Array:

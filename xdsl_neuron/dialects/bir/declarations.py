@@ -17,6 +17,7 @@ from xdsl.irdl import (
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.arch import Arch
 from xdsl_neuron.collected import collected
 from xdsl_neuron.dialects.bir.fielded import Fielded
 from xdsl_neuron.dialects.bir.structure import (
@@ -30,9 +31,6 @@ from xdsl_neuron.dialects.neuron.system import QueueTypeAttr
 from xdsl_neuron.dialects.neuron.text import Cursor, symbol_text
 from xdsl_neuron.isa import Engine
 from xdsl_neuron.system import QueueType
-
-SEMAPHORES = 256
-"""Semaphores, and events, of a core: the width of an id is 8 bits (bir.md 5, 9)."""
 
 
 class Declaration(Fielded):
@@ -75,7 +73,7 @@ class _Numbered(Declaration):
     @gate("Integer too large for field", "bir.md 9: id width 8 bits")
     def id_width(self) -> None:
         """An id fits in 8 bits; without one the allocation is open."""
-        if self.id is not None and not 0 <= self.id.value.data < SEMAPHORES:
+        if self.id is not None and not 0 <= self.id.value.data < Arch.semaphores:
             raise VerifyException(
                 f"Integer too large for field: id {self.id.value.data} of 8 bits"
             )

@@ -53,7 +53,6 @@ from xdsl_neuron.system import AddressRotationScope, KernelSource, SyncType
 
 _NO_INTEGERS = DenseArrayBase.from_list(i64, [])
 _NO_STRINGS = ArrayAttr[StringAttr]([])
-SUNDA = 20
 
 
 class OpaqueInstruction(Fielded):
@@ -153,7 +152,7 @@ class CustomOp(OpaqueInstruction):
     def custom_arch(self) -> None:
         """The second generation only."""
         arch = target_of(self)
-        if arch is not None and arch.level != SUNDA:
+        if arch is not None and not arch.has_custom_op:
             raise VerifyException(
                 f"CustomOp: arch must be Sunda or Tonga, got {arch.name}"
             )

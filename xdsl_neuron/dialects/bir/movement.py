@@ -19,6 +19,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Index
+from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.bir.base import BirInstruction, Row
 from xdsl_neuron.dialects.bir.trigger import BirDma
 from xdsl_neuron.dialects.gate import gate
@@ -30,8 +31,6 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, QosClass, Space
 
 ADDRESS_TYPES = (DType.UINT64, DType.INT64)
-SB2SB_BYTES_MAX = 1024
-"""Effective bytes per partition of a GPSIMDSB2SB (bir.md 6.13)."""
 
 
 @irdl_op_definition
@@ -167,10 +166,10 @@ class GPSIMDSB2SBOp(ComputeInstruction, BirInstruction):
         """An 8-bit element counts four times, a 16-bit one twice."""
         dst = self.data()["dst"]
         count = dst.free_count * max(4, dst.dtype.bytes)
-        if count > SB2SB_BYTES_MAX:
+        if count > Arch.gpsimd_sb2sb_bytes:
             raise VerifyException(
-                f"GPSIMDSB2SB moves at most {SB2SB_BYTES_MAX} effective bytes per "
-                f"partition, got {count}"
+                f"GPSIMDSB2SB moves at most {Arch.gpsimd_sb2sb_bytes} effective bytes "
+                f"per partition, got {count}"
             )
 
 

@@ -23,10 +23,10 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine, Index
+from xdsl_neuron.arch import Arch
 from xdsl_neuron.collected import collected
 from xdsl_neuron.dialects.bir.base import Row
 from xdsl_neuron.dialects.bir.declarations import (
-    SEMAPHORES,
     EventOp,
     QueueOp,
     SemaphoreOp,
@@ -236,7 +236,7 @@ class GroupResetSemaphoresOp(Synchronised):
             raise VerifyException("GroupResetSemaphores: the group is empty")
         if len(set(ids)) != len(ids):
             raise VerifyException(f"GroupResetSemaphores: duplicate ids in {list(ids)}")
-        if min(ids) < 0 or max(ids) >= SEMAPHORES:
+        if min(ids) < 0 or max(ids) >= Arch.semaphores:
             raise VerifyException(
                 f"GroupResetSemaphores: an id of {list(ids)} has more than 8 bits"
             )

@@ -245,12 +245,6 @@ class ReplicateOp(Descriptor):
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
 
-    @property
-    def replicas(self) -> int:
-        """How often the rows of `src` are copied."""
-        data = self.data()
-        return data["dst"].shape[0] // data["src"].shape[0]
-
     @gate(
         "Replicate: replication count = dst partitions / src partitions",
         "dma.md 7.12",

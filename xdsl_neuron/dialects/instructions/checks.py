@@ -1,8 +1,10 @@
 """Checks that gates of several instructions share."""
 
+from collections.abc import Callable
+
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.arch import ARCHS
+from xdsl_neuron.arch import ARCHS, Arch
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.neuron import ImmediateAttr
@@ -119,9 +121,14 @@ def check_sbuf(instruction: ComputeInstruction) -> None:
 
 def check_level(instruction: Instruction, level: int) -> None:
     """The target has the instruction: it is of this level or later."""
+    check_has(instruction, lambda arch: arch.level >= level)
+
+
+def check_has(instruction: Instruction, has: Callable[[Arch], bool]) -> None:
+    """The target has what the instruction needs, as some generation and later ones."""
     arch = target_of(instruction)
-    if arch is not None and arch.level < level:
-        first = next(each.name for each in ARCHS if each.level >= level)
+    if arch is not None and not has(arch):
+        first = next(each.name for each in ARCHS if has(each))
         raise VerifyException(
             f"'{instruction.name}' is available on {first} or later, got {arch.name}"
         )

@@ -274,12 +274,6 @@ class Replicate(DmaInstruction):
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
 
-    @property
-    def replicas(self) -> int:
-        """How often the rows of `src` are copied."""
-        data = self.data()
-        return data["dst"].shape[0] // data["src"].shape[0]
-
     @gate(
         "mode Replicate: 2-D in/out APs; replicate count = dst partitions / src "
         "partitions",

@@ -352,9 +352,10 @@ class Transpose(ComputeInstruction):
                 f"tile shape mismatch, expected '[{columns}, {rows}]' for 'dst', got "
                 f"{list(dst.shape)}"
             )
-        limit = 32 if self.on_vector_engine else Arch.max_stationary_free
+        on_vector = self.on_vector_engine
+        limit = Arch.quadrant_partitions if on_vector else Arch.max_stationary_free
         if rows > limit or columns > limit:
-            unit = "vector" if limit == 32 else "tensor"
+            unit = "vector" if on_vector else "tensor"
             raise VerifyException(
                 f"Operand must be no larger than ({limit}, {limit}) on the {unit} "
                 f"engine, got ({rows}, {columns}); transpose it in blocks"

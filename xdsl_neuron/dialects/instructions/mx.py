@@ -13,11 +13,12 @@ from typing import ClassVar
 from xdsl.irdl import operand_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions.checks import (
     check_count,
     check_dtype,
-    check_level,
+    check_has,
     check_partitions,
     check_sbuf,
 )
@@ -29,13 +30,13 @@ from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Space
 
-BLOCK_PARTITIONS = 8
-LANES = 4
-QUADRANT = 32
+BLOCK_PARTITIONS = Arch.mx_block_partitions
+LANES = Arch.mx_block_elements
+QUADRANT = Arch.quadrant_partitions
 FP8_X4 = (DType.FLOAT8_E4M3FN_X4, DType.FLOAT8_E5M2_X4)
 PACKED = (*FP8_X4, DType.FLOAT4_E2M1FN_X4)
 SCALES = (DType.UINT8, DType.FLOAT8_E8M0FNU)
-MATMUL_PARTITIONS = (32, 64, 128)
+MATMUL_PARTITIONS = tuple(QUADRANT * count for count in (1, 2, 4))
 
 
 def check_scale(
@@ -70,7 +71,7 @@ class QuantizeMx(Unmasked):
     @gate("... is available on ...", "bir.md 7.3 QuantizeMx")
     def quantize_arch(self) -> None:
         """From gen4, in SBUF."""
-        check_level(self, 40)
+        check_has(self, lambda arch: arch.has_mx)
         check_sbuf(self)
 
     @gate("src bf16/fp16; dst fp8 x4; scale uint8", "penguin.md 6.3 quantize_mx")
@@ -171,7 +172,7 @@ class MatmulMx(Unmasked, MatmulBase):
     @gate("... is available on ...", "bir.md 7.3 MatmultMx", "inferred")
     def mx_arch(self) -> None:
         """From gen4."""
-        check_level(self, 40)
+        check_has(self, lambda arch: arch.has_mx)
 
     @gate("... expected one of the following dtypes: ...", "nki.md 1.1 nc_matmul_mx")
     def matmul_dtypes(self) -> None:

@@ -6,8 +6,9 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.irdl import operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instructions.checks import check_dtype, check_level
+from xdsl_neuron.dialects.instructions.checks import check_dtype, check_has
 from xdsl_neuron.dialects.instructions.masks import Unmasked
 from xdsl_neuron.dialects.instructions.matrix import Matmul
 from xdsl_neuron.dialects.neuron import TensorType
@@ -15,10 +16,10 @@ from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import MatmulPerfMode, Space
 
-GROUP = 4
+GROUP = Arch.sparse_group
 """Stationary rows that share the dense positions their tags choose among."""
-TAGS_PER_WORD = 4
-RATIOS = (1, 2, 3, 4)
+TAGS_PER_WORD = Arch.sparse_tags_per_word
+RATIOS = tuple(range(1, (1 << Arch.sparse_tag_bits) // GROUP + 1))
 """4 bits name one of at most 16 dense positions for 4 rows: a ratio of at most 4."""
 
 
@@ -57,7 +58,7 @@ class MatmulSparse(Unmasked, Matmul):
     @gate("... is available on ...", "bir.md 7.3 MatmultSparse", "inferred")
     def sparse_arch(self) -> None:
         """From gen3."""
-        check_level(self, 30)
+        check_has(self, lambda arch: arch.has_sparse_matmul)
 
     @gate("weight operand float32r", "penguin.md 6.2", "inferred")
     def sparse_dtypes(self) -> None:

@@ -2,7 +2,6 @@
 
 import binascii
 from base64 import b64decode
-from collections.abc import Mapping
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, SSAValue
@@ -66,9 +65,7 @@ def read_location(node: Node, memory: Node, name: str) -> LocationOp:
     return location
 
 
-def _addresses(
-    memory: Node, space: Space, extra: Mapping[str, Node]
-) -> list[int] | None:
+def _addresses(memory: Node, space: Space, extra: Node) -> list[int] | None:
     """
     Partition and byte of each block; None where allocation decides.
 
