@@ -68,17 +68,8 @@ class RowFold(Elementwise):
     ) -> None:
         command = instruction.command.data
         self._command = command
-        plain = command is AccumulateCommand.ZERO_ACCUMULATE and not negate
         folding = numerics.folding(kernel, command, reduce_op, negate)
-
-        def fold(out: Array, *rest: Any) -> None:
-            row, state = rest[-3:-1]
-            if plain and state is None and row is not None:
-                kernel(out, row, *rest[:-3])
-            else:
-                folding(out, *rest)
-
-        super().__init__(scope, instruction, lambda _: fold, arguments)
+        super().__init__(scope, instruction, lambda _: folding, arguments)
         self._fixed = None
         self._box = FULL
         immediate = getattr(instruction, "initial_imm", None)
@@ -175,19 +166,9 @@ class Scan(Call):
         reads = op.reads_accumulator
         kept = Column(STATE) if op.accumulator_engine in scope.accumulators else None
 
-        def scan(
-            out: Array, row: Array | None, state: Array | None, *rest: Any
-        ) -> None:
-            *given, start = rest
-            running = np.empty((out.shape[0], 1), np.float32)
-            running[...] = np.asarray(start, np.float32).reshape(-1, 1)
-            kernel(out, running, *given)
-            for target in (row, state):
-                if target is not None:
-                    target[...] = running.reshape(target.shape)
-
         ins = (*arguments, Column(STATE) if reads else initial)
-        super().__init__(scope, op, scan, (Tensor("dst"), last, kept), ins)
+        outs = (Tensor("dst"), last, kept)
+        super().__init__(scope, op, numerics.advancing(kernel), outs, ins)
 
 
 def _read(scope: Scope, op: engines.ReadAccumulator) -> Emitter:

@@ -83,9 +83,13 @@ def folding(
     """
     after = accumulate(command, op)
     loads = command is AccumulateCommand.LOAD_ACCUMULATE
+    plain = command is AccumulateCommand.ZERO_ACCUMULATE and not negate
 
     def run(out: Array, *rest: Any) -> None:
         *arguments, row, state, initial = rest
+        if plain and state is None and row is not None:
+            kernel(out, row, *arguments)
+            return
         fold = np.empty((out.shape[0], 1), np.float32)
         before = None if state is None else state.reshape(-1, 1)
         start = None
@@ -102,6 +106,26 @@ def folding(
         if row is not None:
             result = np.negative(value) if negate else value
             row[...] = result.reshape(row.shape)
+
+    return run
+
+
+def advancing(kernel: Callable[..., object]) -> Kernel:
+    """
+    Kernel(out, row, state, *arguments, start) of `kernel(out, running, *arguments)`.
+
+    The kernel advances `running`, fp32 [P, 1], from `start`, a number or one value per
+    partition; `row` and `state` (None where nobody asks) receive its last value.
+    """
+
+    def run(out: Array, row: Array | None, state: Array | None, *rest: Any) -> None:
+        *arguments, start = rest
+        running = np.empty((out.shape[0], 1), np.float32)
+        running[...] = np.asarray(start, np.float32).reshape(-1, 1)
+        kernel(out, running, *arguments)
+        for target in (row, state):
+            if target is not None:
+                target[...] = running.reshape(target.shape)
 
     return run
 
