@@ -57,6 +57,22 @@ penguin.func @partition_start() {
   penguin.memset %t where l0 - 3 >= 0 {value = 1.0}
   // CHECK-NEXT: penguin.memset %t where l0 - 32 >= 0 and 63 - l0 >= 0 {value = 2.0}
   penguin.memset %t where l0 - 32 >= 0 and 63 - l0 >= 0 {value = 2.0}
+
+  // Whole rows: those in front are worked on as well, and every result is copied. The
+  // first one has the name; columns of the mask say nothing of the sums.
+  // CHECK:      penguin.index_value %mask_1 where 9 - l1 >= 0 {value = l0 - 3}
+  // CHECK:      penguin.index_value %mask_2 {value = l0 - 3}
+  // CHECK:      penguin.tensor_scalar_cache_reduce mult add %scratch <- %t, reduce_res = %scratch_1 where 9 - l1 >= 0 {imm0 = 2.0}
+  // CHECK-NEXT: penguin.tensor_copy_predicated @S %t <- %mask_1, src = %scratch where 9 - l1 >= 0
+  // CHECK-NEXT: penguin.tensor_copy_predicated %s <- %mask_2, src = %scratch_1
+  %s = penguin.alloc : <128x1xf32, sbuf>
+  penguin.tensor_scalar_cache_reduce @S mult add %t <- %t, reduce_res = %s where l0 - 3 >= 0 and 9 - l1 >= 0 {imm0 = 2.0}
+
+  // A reduction beside a triangle: its identity is read within the rows that are kept.
+  // CHECK:      penguin.tensor_copy_predicated %scratch_3 <- %mask_4 {imm = 0.0, reverse}
+  // CHECK-NEXT: penguin.tensor_reduce add %scratch_2 <- %scratch_3 {axes = [1]}
+  // CHECK-NEXT: penguin.tensor_copy_predicated %s <- %mask_3, src = %scratch_2
+  penguin.tensor_reduce add %s <- %t where l0 - 3 >= 0 and l0 - l1 + 9 >= 0 {axes = [1]}
   penguin.return
 }
 

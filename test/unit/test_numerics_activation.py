@@ -182,13 +182,25 @@ def test_an_absent_bias_is_a_bias_of_zero(func: Func, zero: Any):
 
 
 @pytest.mark.parametrize("func", Func)
-def test_in_place_on_a_strided_view(func: Func):
-    x = f32(np.random.default_rng(1).normal(size=(3, 40)))
-    expected = run(func, x[:, ::2].copy(), 1.0, 0.0, 0.5)
+@pytest.mark.parametrize("step", [2, 3, 4, 8, -1, -4])
+def test_in_place_on_a_strided_view(func: Func, step: int):
+    """A step of 16 bytes too, where `np.negative` mixes elements up."""
+    x = f32(np.random.default_rng(1).normal(size=(3, 80)))
+    expected = run(func, x[:, ::step].copy(), 1.0, 0.0, 0.5)
     kernel = activation(func, F32, F32)
     # Two views of one memory: not the same object.
-    kernel(x[:, ::2], x[:, ::2], 1.0, 0.0, 0.5)
-    assert x[:, ::2].tobytes() == expected.tobytes()
+    kernel(x[:, ::step], x[:, ::step], 1.0, 0.0, 0.5)
+    assert x[:, ::step].tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("func", Func)
+@pytest.mark.parametrize("step", [1, 3, 4, -4])
+def test_into_a_strided_view(func: Func, step: int):
+    x = f32(np.random.default_rng(1).normal(size=(3, 80)))[:, ::2]
+    expected = run(func, x.copy(), 1.0, 0.0, 0.5)
+    out = np.zeros((3, 40 * abs(step)), np.float32)[:, ::step]
+    activation(func, F32, F32)(out, x, 1.0, 0.0, 0.5)
+    assert out.tobytes() == expected.tobytes()
 
 
 def test_bias_inside_the_output():

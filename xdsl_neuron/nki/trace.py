@@ -9,7 +9,7 @@ from weakref import ref
 from xdsl.dialects.builtin import DenseArrayBase, FileLineColLoc, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.affine import Affine, Atom, Lane
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction
@@ -22,7 +22,7 @@ from xdsl_neuron.nki.grid import GridDim
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKIRuntimeError, NKISyntaxError
-from xdsl_neuron.tracer.index import Expr, IndexExpr, Mask
+from xdsl_neuron.tracer.index import Expr, IndexExpr, Mask, Shape
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.tracer.state import Dep, Emission
 from xdsl_neuron.tracer.symbols import Loop
@@ -151,7 +151,7 @@ class KernelTrace(NeuronCodegen):
             )
             value.base, value.layout = target.base, target.layout
             return
-        mask = value.base.mask if value.shape == target.shape else None
+        mask = _spread(value, target.shape)
         self.tensor_copy(self.broadcast(value, target.shape), target, mask)
 
     def _may_move(self, last: Emission, target: View, value: View) -> bool:
@@ -415,3 +415,21 @@ def session() -> KernelTrace:
     if not isinstance(found, KernelTrace):
         raise NKIRuntimeError("the running trace is not one of a kernel language")
     return found
+
+
+def _spread(value: View, shape: Shape) -> Mask | None:
+    """What the mask of a tile's only write says of its broadcast to a shape."""
+    mask = value.base.mask
+    if mask is None or value.access() is not None:
+        return None
+    given = value.shape
+    ahead = len(shape) - len(given)
+
+    def place(atom: Atom) -> Affine | None:
+        if not isinstance(atom, Lane):
+            return None
+        if given[atom.dim] == 1:
+            return Affine(0)
+        return Affine.lane(atom.dim + ahead if atom.dim else 0)
+
+    return Mask(tuple(p.substitute(place) for p in mask.over(given)), shape)

@@ -12,6 +12,7 @@ from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Operand, target_of
+from xdsl_neuron.dialects.instructions.accumulators import AccumulatorUser
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.masks import BoxMasked
 from xdsl_neuron.dialects.neuron import (
@@ -54,8 +55,10 @@ class PenguinLowerPredicates(ModulePass):
     The tile holds each predicate's value, compared with 0; several are joined by
     logical_and. An elementwise instruction writes a scratch tile, which is copied under
     the mask; a reduction or matmul reads a scratch tile with its identity in the
-    left-out places. Predicates that stay boxes remain as they are on all of them. DMA
-    instructions keep their masks.
+    left-out places. Predicates that stay boxes remain as they are on all of them,
+    except rows that would begin at a partition where no access can: an instruction
+    that does the same in each partition then works on the rows in front as well, and
+    its results are copied. DMA instructions keep their masks.
 
     Precondition: none.
     Postcondition: the masks of compute instructions are boxes in every iteration.
@@ -65,37 +68,50 @@ class PenguinLowerPredicates(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lowers every instruction that needs it, all of them or none."""
+        chained = any(
+            user.reads_accumulator for user in operations_of(op, AccumulatorUser)
+        )
         lowered = [
-            (instruction, _Lowering(instruction, boxes, residual).run())
+            (instruction, _Lowering(instruction, boxes, residual, rows).run())
             for instruction in operations_of(op, ComputeInstruction)
             if instruction.predicates is not None
-            for boxes, residual in [_classified(instruction)]
-            if residual
+            for boxes, residual, rows in [_classified(instruction, chained)]
+            if residual or rows
         ]
         for instruction, new in lowered:
             replace_with(instruction, new)
 
 
 def _classified(
-    instruction: ComputeInstruction,
-) -> tuple[list[Affine], list[Affine]]:
-    """The predicates that are boxes in every iteration, and the others."""
+    instruction: ComputeInstruction, chained: bool
+) -> tuple[list[Affine], list[Affine], list[Affine]]:
+    """
+    The predicates that are boxes in every iteration, others, and first rows.
+
+    `chained` says that an instruction reads accumulators of another one, of rows that
+    a mask may have left out.
+    """
     boxes = [p for p in instruction.masks() if is_box(p)]
     residual = [p for p in instruction.masks() if not is_box(p)]
     lower = [p for p in boxes if p.coefficient(Lane(0)) > 0]
-    if lower and _starts_badly(instruction, boxes, lower):
-        boxes = [p for p in boxes if p not in lower]
-        residual += lower
-    return boxes, residual
+    if not lower or not _starts_badly(instruction, boxes, lower):
+        return boxes, residual, []
+    rest = [p for p in boxes if p not in lower]
+    if not isinstance(instruction, _ROWS):
+        return rest, residual + lower, []
+    if chained and isinstance(instruction, AccumulatorUser):
+        return boxes, residual, []
+    return rest, residual, lower
 
 
 def _starts_badly(
     instruction: ComputeInstruction, boxes: Sequence[Affine], lower: Sequence[Affine]
 ) -> bool:
     """
-    Whether an elementwise box may begin at a partition no access can begin at.
+    Whether a box may begin at a partition no access can begin at.
 
-    A box of a reduction or matmul is left to the verifier: its shape decides its bits.
+    A box of a matmul or transpose is left to the verifier: its partitions are folded,
+    or become columns.
     """
     arch = target_of(instruction)
     if arch is None or isinstance(instruction, _KEEP_BOXES):
@@ -121,12 +137,10 @@ def _starts_badly(
 _KEEPS = (penguin.TensorCopyPredicatedOp, penguin.StreamShuffleOp)
 """Instructions that may leave elements of their destination as they are."""
 
-_KEEP_BOXES = (
-    penguin.MatMulOp,
-    penguin.TensorReduceOp,
-    penguin.TransposeOp,
-    BoxMasked,
-)
+_KEEP_BOXES = (penguin.MatMulOp, penguin.TransposeOp)
+
+_ROWS = (penguin.TensorReduceOp, BoxMasked)
+"""Instructions on whole rows, each partition by itself."""
 
 
 @dataclass
@@ -136,10 +150,14 @@ class _Lowering:
     instruction: ComputeInstruction
     boxes: Sequence[Affine]
     residual: Sequence[Affine]
+    rows: Sequence[Affine] = ()
     new: list[Operation] = field(default_factory=list[Operation])
 
     def run(self) -> list[Operation]:
         """The new operations, in order."""
+        if self.rows:
+            self._from_first_row()
+            return self.new
         match self.instruction:
             case penguin.MatMulOp():
                 self._matmul(self.instruction)
@@ -152,6 +170,34 @@ class _Lowering:
             case _:
                 self._elementwise()
         return self.new
+
+    def _from_first_row(self) -> None:
+        """Compute rows in front as well, into scratch tiles; copy those of the mask."""
+        instruction, data = self.instruction, self.instruction.data()
+        dims = instruction.lane_dims(data)
+        scratch: dict[str, tuple[SSAValue, Access | None]] = {}
+        copies: list[tuple[Operand, SSAValue, SSAValue, list[Affine]]] = []
+        for out in (data[name] for name in instruction.OUTS if name in data):
+            # Partitions follow the first lane, whatever the rank.
+            own = (0, *dims[out.name][1:])
+            rows, boxes = (_own(p, own) for p in (self.rows, self.boxes))
+            boxes += self._guards([p for p in self.boxes if not p.lanes <= set(own)])
+            mask = self._mask_tile(out.shape, rows, boxes)
+            tile = self._alloc(out.shape, out.dtype, "scratch")
+            scratch[out.name] = (tile, None)
+            copies.append((out, tile, mask, boxes))
+        where = _where([*self.boxes, *self.residual])
+        changes = {"predicates": where, "inst_name": None}
+        computed = with_operands(instruction, scratch, changes)
+        if self.residual:
+            inner = _Lowering(computed, self.boxes, self.residual)
+            self.new += inner.run()
+        else:
+            self.new.append(computed)
+        for out, tile, mask, boxes in copies:
+            # The first result carries the instruction's name and edges.
+            named = out.name == instruction.OUTS[0]
+            self._copy_where(out, mask, boxes, named, src=tile)
 
     def _dst(self) -> Operand:
         return self.instruction.data()["dst"]
@@ -207,11 +253,22 @@ class _Lowering:
         imm: ImmediateAttr | None = None,
     ) -> None:
         """The copy into the destination; it takes the instruction's name and edges."""
-        instruction, dst = self.instruction, self._dst()
+        self._copy_where(self._dst(), mask, self.boxes, True, src, imm)
+
+    def _copy_where(
+        self,
+        dst: Operand,
+        mask: SSAValue,
+        boxes: Sequence[Affine],
+        named: bool,
+        src: SSAValue | None = None,
+        imm: ImmediateAttr | None = None,
+    ) -> None:
+        instruction = self.instruction
         properties: dict[str, Attribute] = {
             name: value
             for name, value in instruction.properties.items()
-            if name in ("inst_name", "after")
+            if named and name in ("inst_name", "after")
         }
         if imm is not None:
             properties["imm"] = imm
@@ -220,9 +277,10 @@ class _Lowering:
             (dst.value, mask, src),
             properties,
             (_given(dst), None, None),
-            self.boxes,
+            boxes,
         )
-        copy.attributes.update(instruction.attributes)
+        if named:
+            copy.attributes.update(instruction.attributes)
 
     def _reduction(self, instruction: penguin.TensorReduceOp) -> None:
         """Reduce a copy of the source with the identity in the left-out places."""
@@ -234,7 +292,7 @@ class _Lowering:
             identity = (1 << 8 * dtype.bytes) - 1
         mask = self._mask_tile(src.shape, self.residual, self.boxes)
         scratch = self._filled(src, dtype, mask, self.boxes, identity)
-        self._on_scratch({"src": (scratch, None)}, src.shape)
+        self._on_scratch({"src": (scratch, None)})
 
     def _matmul(self, instruction: penguin.MatMulOp) -> None:
         """Multiply copies of the masked operands with 0 in the left-out places."""
@@ -258,19 +316,24 @@ class _Lowering:
                     f"mask '{predicate} >= 0' couples the stationary and the moving "
                     "operand; mask one operand, or copy the result under the mask",
                 )
-        self._on_scratch(replaced, instruction.lane_shape(data))
+        self._on_scratch(replaced)
+
+    def _guards(self, foreign: Sequence[Affine] = ()) -> list[Affine]:
+        """Whether the mask, or `foreign` boxes, can hold at all, by loop indices."""
+        instruction = self.instruction
+        lanes = instruction.lane_shape(instruction.data())
+        boxes = [*self.boxes, *self.rows]
+        try:
+            return can_hold([*self.residual, *foreign], boxes, lanes)
+        except ValueError as error:
+            raise DiagnosticError(instruction, str(error)) from error
 
     def _on_scratch(
         self,
         operands: dict[str, tuple[SSAValue, Access | None]],
-        lanes: Sequence[int],
     ) -> None:
         """The instruction on its filled operands, where its mask can hold at all."""
-        try:
-            guards = can_hold(self.residual, self.boxes, lanes)
-        except ValueError as error:
-            raise DiagnosticError(self.instruction, str(error)) from error
-        where = _where([*self.boxes, *guards])
+        where = _where([*self.boxes, *self._guards()])
         new = with_operands(self.instruction, operands, {"predicates": where})
         self.new.append(new)
 

@@ -220,13 +220,21 @@ class ComputeBuilders(TileBuilders):
         axes = tuple(sorted(a + rank if a < 0 else a for a in axis))
         if any(not 0 <= a < rank for a in axes):
             raise NKIValueError(f"axis {tuple(axis)} is not within {rank} dimensions")
-        if dst is None:
+        kept = [a for a in range(rank) if a not in axes]
+        if dst is not None:
+            target = dst
+        else:
             shape = _reduced_shape(tensor.shape, axes, keepdims)
+            target = dst = self.new_tile(shape, dtype or tensor.element_type)
             if axes and axes[0] and axes != tuple(range(rank - len(axes), rank)):
-                kept = [a for a in range(rank) if a not in axes]
-                tensor = tensor.permuted([*kept, *axes])
+                order = [*kept, *axes]
+                if mask is not None:
+                    lanes = Mask(tuple(mask.over(tensor.shape)), tensor.shape)
+                    places = [order.index(a) for a in range(rank)]
+                    mask = lanes.moved(places, tuple(tensor.shape[a] for a in order))
+                target = dst.reshaped([tensor.shape[a] for a in kept])
+                tensor = tensor.permuted(order)
                 axes = tuple(range(rank - len(axes), rank))
-            dst = self.new_tile(shape, dtype or tensor.element_type)
         properties: dict[str, Attribute] = {
             "op": _ALU[op],
             "axes": DenseArrayBase.from_list(i64, axes),
@@ -235,12 +243,14 @@ class ComputeBuilders(TileBuilders):
             properties["negate"] = UnitAttr()
         self.emit(
             penguin.TensorReduceOp,
-            [dst, tensor],
+            [target, tensor],
             properties,
             mask=mask,
             name=name,
             deps=deps,
         )
+        if target.shape != dst.shape and dst.base.mask is not None:
+            dst.base.mask = dst.base.mask.moved(kept, dst.shape)
         return dst
 
     def index_value(

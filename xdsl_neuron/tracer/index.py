@@ -353,6 +353,14 @@ class Mask:
             )
         return [shift_lanes(p, by) for p in self.predicates]
 
+    def moved(self, dims: Sequence[int], shape: Shape) -> "Mask":
+        """The mask over lanes of `shape`, where axis k has become `dims[k]`."""
+
+        def rename(atom: Atom) -> Affine | None:
+            return Affine.lane(dims[atom.dim]) if isinstance(atom, Lane) else None
+
+        return Mask(tuple(p.substitute(rename) for p in self.predicates), shape)
+
     def __str__(self) -> str:
         codegen = current_or_none()
         name = position_name if codegen is None else codegen.loop_name

@@ -23,11 +23,10 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction
-from xdsl_neuron.dialects.instructions.masks import PartitionMasked
 from xdsl_neuron.dialects.neuron import (
     FORMAT_VERSION,
     AffineAttr,
@@ -58,26 +57,6 @@ Dep: TypeAlias = "View | str"
 """An instruction to follow: a tile it wrote, or its name."""
 
 _UNKNOWN: Final = UnknownLoc()
-_ELEMENTWISE: Final = frozenset(
-    {
-        penguin.SBAtomLoadOp,
-        penguin.NeuronIndirectLoadOp,
-        penguin.TensorTensorOp,
-        penguin.TensorScalarPtrOp,
-        penguin.ActivationOp,
-        penguin.ReciprocalOp,
-        penguin.TensorCopyOp,
-        penguin.MemsetOp,
-        penguin.IndexValueOp,
-        penguin.TensorSelectOp,
-        penguin.ScalarTensorTensorOp,
-        penguin.TensorTensorScanOp,
-        penguin.TensorScalarCacheReduceOp,
-        penguin.ActivationAccumulationOp,
-        penguin.AffSelTensorScalarOp,
-    }
-)
-"""Instructions whose mask ranges over the dimensions of what they write."""
 _UNCHECKED: Final = ("inst_name", "after")
 
 
@@ -396,7 +375,7 @@ class TraceState:
                 base = view.base
                 check_mutable(base)
                 first = at == 0 and not base.written
-                base.mask = _mask_over(view, kind, mask) if first else None
+                base.mask = _mask_over(view, inst, predicates) if first else None
                 base.written = True
                 base.writer = given
         self.last = Emission(kind, views, asked, mask, given, deps, location, inst)
@@ -528,13 +507,28 @@ class TraceState:
         return self.module
 
 
-def _mask_over(view: View, kind: type[Instruction], mask: Mask | None) -> Mask | None:
-    """An instruction's mask over the dimensions of what it writes, where it is one."""
-    if mask is None or kind in _ELEMENTWISE:
-        return mask
-    if issubclass(kind, PartitionMasked):
-        return Mask(mask.predicates, (view.shape[0], *(1,) * (view.ndim - 1)))
-    return None
+def _mask_over(
+    view: View, inst: Instruction, predicates: Sequence[Affine]
+) -> Mask | None:
+    """
+    An instruction's mask over the dimensions of what it writes first.
+
+    What bounds other lanes, such as those that are folded, leaves no element of it out.
+    """
+    if not predicates:
+        return None
+    dims = inst.lane_dims(inst.data())[inst.OUTS[0]]
+    places = {lane: dim for dim, lane in enumerate(dims) if lane >= 0}
+    own = [
+        p.substitute(
+            lambda atom: (
+                Affine.lane(places[atom.dim]) if isinstance(atom, Lane) else None
+            )
+        )
+        for p in predicates
+        if p.lanes <= set(places)
+    ]
+    return Mask(tuple(own), view.shape) if own else None
 
 
 def _check_gates(inst: Instruction | penguin.AllocOp) -> None:
