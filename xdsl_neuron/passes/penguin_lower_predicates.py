@@ -137,7 +137,7 @@ def _starts_badly(
 _KEEPS = (penguin.TensorCopyPredicatedOp, penguin.StreamShuffleOp)
 """Instructions that may leave elements of their destination as they are."""
 
-_KEEP_BOXES = (penguin.MatMulOp, penguin.TransposeOp)
+_KEEP_BOXES = (penguin.MatMulOp,)
 
 _ROWS = (penguin.TensorReduceOp, BoxMasked)
 """Instructions on whole rows, each partition by itself."""

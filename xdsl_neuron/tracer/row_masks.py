@@ -63,11 +63,27 @@ def row_mask(mask: Mask | None, tile: View, api: str) -> RowMask:
     partitions = Mask(tuple(rows), shape[:1]) if rows else None
     if not free:
         return RowMask(partitions, None, mask)
-    ranges = _ranges(free, shape, api)
+    ranges = _ranges(free, shape, api)[1:]
     whole = Mask(predicates, shape)
     if ranges == tuple((0, extent) for extent in shape[1:]):
         return RowMask(partitions, None, whole)
     return RowMask(partitions, ranges, whole)
+
+
+def cut_by(mask: Mask | None, tile: V, api: str) -> tuple[V, RowMask]:
+    """
+    What a mask leaves of a tile in all its dimensions, the same in every iteration.
+
+    The second result cuts what has the tile's free dimensions.
+    """
+    if mask is None:
+        return tile, RowMask(None, None, None)
+    predicates = mask.over(tile.shape)
+    rows, *free = _ranges(predicates, tile.shape, api)
+    own = tuple(each for each in predicates if each.lanes and 0 not in each.lanes)
+    whole = Mask(own, (1, *tile.shape[1:])) if own else None
+    found = RowMask(None, tuple(free), whole)
+    return subscript(found.part(tile), (slice(*rows),)), found
 
 
 def _ranges(
@@ -88,4 +104,4 @@ def _ranges(
             f"{api}: the mask bounds no dimension by itself; // and % are for loop "
             "indices"
         )
-    return tuple(box.ranges[1:])
+    return box.ranges

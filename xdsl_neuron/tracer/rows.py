@@ -14,7 +14,7 @@ from xdsl_neuron.isa import AluOp, MatmulAccumulate
 from xdsl_neuron.tracer.accumulators import Fold
 from xdsl_neuron.tracer.index import Mask
 from xdsl_neuron.tracer.matrix import ACCUMULATE, ArrayTile
-from xdsl_neuron.tracer.row_masks import row_mask
+from xdsl_neuron.tracer.row_masks import cut_by, row_mask
 from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.tiles import TileBuilders, immediate
 from xdsl_neuron.tracer.views import View
@@ -161,18 +161,21 @@ class RowBuilders(TileBuilders):
         name: str | None = None,
         dst: View | None = None,
     ) -> View:
-        """Folds the partitions into one."""
+        """Folds the partitions into one; a mask leaves elements of `data` out."""
         if dst is None:
             shape = (1, *data.shape[1:])
             dst = self.new_tile(shape, dtype or data.element_type)
+        fresh = not dst.base.written
+        part, clip = cut_by(mask, data, "tensor_partition_reduce")
         self.emit(
             penguin.PartitionReduceOp,
-            [dst, data],
+            [clip.part(dst), part],
             {"op": AluOpAttr(op)},
-            mask=mask,
             name=name,
             deps=deps,
         )
+        if fresh:
+            dst.base.mask = clip.whole
         return dst
 
     def affine_select(

@@ -37,7 +37,7 @@ def values(case: "Case") -> Kernel:
             index = fl.mgrid[tuple(slice(0, n) for n in lanes)]
             named["mask"] = case.variant.mask.of(index, lanes)
         _call(row, tiles[:count], tiles[count:], named)
-        return tuple(_saved_value(store) for store in stores[count:])
+        return tuple(map(_saved_value, row.outs, stores[count:]))
 
     return kernel
 
@@ -69,8 +69,8 @@ def _placed_value(spec: Operand, array: Any) -> Any:
     return psum
 
 
-def _saved_value(tile: Any) -> Any:
-    if tile.buffer == fl.shared_hbm:
+def _saved_value(spec: Operand, tile: Any) -> Any:
+    if spec.space == "hbm":
         return tile
     out = fl.ndarray(tile.shape, tile.dtype, buffer=fl.shared_hbm)
     fl.store(out, tile)
@@ -91,7 +91,7 @@ def destination(case: "Case") -> Kernel:
             nisa.tensor_copy(outs[0], row.destination(*operands, *outs[1:]))
         else:
             row.destination(*outs, *operands)
-        return tuple(_saved(store) for store in stores[count:])
+        return tuple(map(_saved, row.outs, stores[count:]))
 
     return kernel
 
@@ -110,10 +110,10 @@ def _placed(spec: Operand, array: Any) -> Any:
     return psum
 
 
-def _saved(tile: Any) -> Any:
-    if tile.buffer == nl.shared_hbm:
+def _saved(spec: Operand, tile: Any) -> Any:
+    if spec.space == "hbm":
         return tile
-    if nl.is_psum(tile.buffer):
+    if spec.space == "psum":
         tile = nl.copy(tile)
     out = nl.ndarray(tile.shape, tile.dtype, buffer=nl.shared_hbm)
     nisa.dma_copy(out, tile)
@@ -144,7 +144,11 @@ def rows_loop(case: "Case") -> Kernel:
             tiles: list[Any] = []
             for spec, array in zip((*row.operands, *row.outs), arrays, strict=True):
                 where, inside = place(spec, t)
-                tiles.append(fl.load(array[where], mask=inside))
+                if spec.space == "hbm":
+                    at = len(tiles) - count
+                    tiles.append((array if at < 0 else results[at])[where])
+                else:
+                    tiles.append(fl.load(array[where], mask=inside))
             lanes = row.lanes((TILE, *case.shape[1:]))
             index = fl.mgrid[tuple(slice(0, n) for n in lanes)]
             mask = row_rule(index[0], t) & (t * TILE + index[0] < HEIGHT)
@@ -155,6 +159,8 @@ def rows_loop(case: "Case") -> Kernel:
             else:
                 outs[0] = row.functional(*operands, *outs[1:], mask=mask)
             for spec, result, out in zip(row.outs, results, outs, strict=True):
+                if spec.space == "hbm":
+                    continue
                 where, inside = place(spec, t)
                 rows = index[0] if len(where) == len(index) else where[0] - t * TILE
                 fl.store(result[where], out, mask=row_rule(rows, t) & inside)
@@ -168,7 +174,10 @@ def columns_loop(case: "Case") -> Kernel:
     row, count = case.row, len(case.row.operands)
 
     def kernel(*arrays: Any) -> Any:
-        stores = [fl.load(array) for array in arrays]
+        stores = [
+            _placed_value(spec, array)
+            for spec, array in zip((*row.operands, *row.outs), arrays, strict=True)
+        ]
         p, f = fl.mgrid[0 : case.shape[0], 0:TILE]
         for t in _range(case.variant.loop, -(-HEIGHT // TILE)):
             across = t * TILE + f
@@ -185,6 +194,6 @@ def columns_loop(case: "Case") -> Kernel:
                 stores[count][p, across] = row.functional(
                     *operands, *outs[1:], mask=mask
                 )
-        return tuple(_saved_value(store) for store in stores[count:])
+        return tuple(map(_saved_value, row.outs, stores[count:]))
 
     return kernel

@@ -31,6 +31,7 @@ import xdsl_neuron.nki as nki
 import xdsl_neuron.nki.functional as functional
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.machine import prepare
+from xdsl_neuron.nki.roster import isa_names, language_names
 from xdsl_neuron.passes.levels import lowered
 from xdsl_neuron.testing import assert_levels_agree
 from xdsl_neuron.tracer.errors import NKIError
@@ -79,7 +80,7 @@ def _variants(row: Row, generation: str) -> Iterator[Variant]:
         yield Variant(f"reads {seen.name}", fitting[0], reads=seen)
         if seen.writes:
             yield Variant(f"writes {seen.name}", fitting[-1], writes=seen)
-    if generation != "functional":
+    if generation != "functional" or not _has_mask(row.name):
         return
     for at, mask in enumerate(MASKS):
         shapes = row.masked or row.shapes
@@ -93,6 +94,13 @@ def _variants(row: Row, generation: str) -> Iterator[Variant]:
         return
     for kind in ROW_LOOPS[:2]:
         yield Variant(f"columns of a loop {kind}", (7, HEIGHT), loop=kind)
+
+
+def _has_mask(name: str) -> bool:
+    """Whether the name is documented with a mask."""
+    module, name = name.split(".")
+    names = isa_names() if module == "nisa" else language_names()
+    return "mask" in (names[name, "0.1"].parameters or ())
 
 
 def check(row: Row, generation: str) -> list[str]:
@@ -218,9 +226,9 @@ class Case:
         arrays = [self._array(at, a) for at, a in enumerate(self.arrays)]
         where = self.where()
         results = self.row.wanted(arrays[:count], arrays[count:], where)
-        for at, (result, kept) in enumerate(
-            zip(results, self.row.kept_of(where), strict=True)
-        ):
+        masked = self.variant.mask is not None or bool(self.variant.loop)
+        written = self.row.kept_of(where) if masked else [np.array(True)] * len(results)
+        for at, (result, kept) in enumerate(zip(results, written, strict=True)):
             out, storage = self.row.outs[at], self.arrays[count + at]
             seen = storage.view(STORAGE[out.dtype]) if self.writes[at].bits else storage
             numbers = np.arange(seen.size).reshape(seen.shape)
@@ -245,6 +253,8 @@ class Case:
 
 def _fit(kept: Array, shape: Shape) -> Shape:
     """Dimensions of 1 for those a result has besides."""
+    if not kept.ndim:
+        return ()
     if kept.ndim == len(shape) or kept.size == int(np.prod(shape)):
         return shape if kept.size == int(np.prod(shape)) else kept.shape
     return (*kept.shape, *(1,) * (len(shape) - kept.ndim))

@@ -87,7 +87,7 @@ def _bits(name: str, dtype: str) -> Row:
         functional=lambda x, y, **k: getattr(fl, name)(x, y, **k),
         destination=lambda x, y: getattr(nl, name)(x, y),
         returns=True,
-        thorough=(name, dtype) == ("bitwise_xor", "u8"),
+        thorough=False,
         want=lambda x, y: BITS[name](x, y),
     )
 
@@ -183,6 +183,7 @@ LANGUAGE = (
     ),
     Row(
         name="nl.where",
+        thorough=False,
         operands=(Operand("u8", draw=integers(0, 2)), Operand(), Operand()),
         functional=lambda c, x, y, **k: fl.where(c, x, y, **k),
         destination=lambda c, x, y: nl.where(c, x, y),
@@ -311,6 +312,7 @@ INSTRUCTIONS = (
     ),
     Row(
         name="nisa.scalar_tensor_tensor",
+        thorough=False,
         operands=(Operand(), Operand(shape=column), Operand("bf16")),
         functional=lambda x, c, y, **k: fisa.scalar_tensor_tensor(
             data=x,
@@ -354,6 +356,7 @@ INSTRUCTIONS = (
     ),
     Row(
         name="nisa.select_reduce",
+        thorough=False,
         operands=(Operand("u8", draw=integers(0, 2)), Operand()),
         writes=True,
         functional=lambda out, p, x, **k: fisa.select_reduce(

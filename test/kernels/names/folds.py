@@ -276,6 +276,7 @@ INSTRUCTIONS = (
     ),
     Row(
         name="nisa.activation_reduce",
+        thorough=False,
         refused=WHOLE_ROWS,
         operands=(Operand(draw=between(-2, 2)), Operand(shape=column)),
         outs=TWO,
@@ -339,6 +340,7 @@ INSTRUCTIONS = (
     ),
     Row(
         name="nisa.select_reduce",
+        thorough=False,
         refused=WHOLE_ROWS,
         note="reduces",
         operands=(Operand("u8", draw=integers(0, 2)), Operand()),

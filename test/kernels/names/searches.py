@@ -108,6 +108,7 @@ SEARCHES = (
     ),
     Row(
         name="nisa.nc_find_index8",
+        thorough=False,
         refused=ONE_LENGTH | LATE,
         shapes=WIDE,
         masked=WIDE[:1],
@@ -154,6 +155,7 @@ STATISTICS = (
     ),
     Row(
         name="nisa.bn_aggr",
+        thorough=False,
         refused=ONE_LENGTH
         | {"mask first columns": "free size must be a multiple of 3"},
         operands=(Operand(shape=lambda s: (s[0], 12), draw=_triples),),
