@@ -10,7 +10,8 @@ from functools import cache
 import pytest
 from gate_audit import GateKey, every_gate
 
-from xdsl_neuron.dialects import get_all_dialects
+from xdsl_neuron.dialects import bir, get_all_dialects
+from xdsl_neuron.dialects.gate import gates_of
 from xdsl_neuron.dialects.instructions import descriptor_generators
 from xdsl_neuron.tools.verifier_rules import Outside, Rule
 from xdsl_neuron.tools.verifier_rules_bir import BIR_RULES
@@ -72,6 +73,24 @@ def test_rule(rule: Rule) -> None:
     )
     for part in re.split(r"\{\w+\}", rule.literal):
         assert part in said
+
+
+def test_rules_are_checked_in_the_documented_order() -> None:
+    """Base, memory type, indirect, architecture, engine, operation."""
+    order = [gate.name for gate in gates_of(bir.GenericIndirectLoadOp)]
+    stages = (
+        "access_bounds",
+        "dma_spaces",
+        "index_tile",
+        "arch_window",
+        "hardware_dge_engine",
+        "gather_direction",
+    )
+    assert sorted(stages, key=order.index) == list(stages)
+    for factory in get_all_dialects().values():
+        for operation in factory().operations:
+            found = [gate.stage for gate in gates_of(operation)]
+            assert found == sorted(found)
 
 
 def test_codes_are_named_once() -> None:

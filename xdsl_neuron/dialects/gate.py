@@ -8,6 +8,7 @@ the generated table.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cache
 from typing import Final, Literal, TypeVar
 
@@ -19,6 +20,37 @@ GateStatus = Literal["documented", "inferred", "our choice"]
 F = TypeVar("F", bound=Callable[..., None])
 
 
+class Stage(IntEnum):
+    """The order in which an instruction's rules are checked (bir.md 7.1)."""
+
+    BASE = 0
+    MEMORY = 1
+    INDIRECT = 2
+    ARCH = 3
+    ENGINE = 4
+    OPERATION = 5
+
+
+_STAGES: Final = {
+    "access_bounds": Stage.BASE,
+    "one_block": Stage.BASE,
+    "written_is_mutable": Stage.BASE,
+    "operands_on_chip": Stage.MEMORY,
+    "dma_spaces": Stage.MEMORY,
+    "indexed_dimension": Stage.INDIRECT,
+    "positive_limit": Stage.INDIRECT,
+    "index_tile": Stage.INDIRECT,
+    "arch_window": Stage.ARCH,
+    "engine_set": Stage.ENGINE,
+    "trigger_engine": Stage.ENGINE,
+    "hardware_dge_engine": Stage.ENGINE,
+    "queue_engine": Stage.ENGINE,
+    "copy_trigger_engine": Stage.ENGINE,
+    "copy_hardware_dge_engine": Stage.ENGINE,
+    "gather_engine": Stage.ENGINE,
+}
+
+
 @dataclass(frozen=True)
 class Gate:
     """A rule's literal, where it comes from and how sure it is."""
@@ -27,6 +59,13 @@ class Gate:
     source: str
     status: GateStatus = "documented"
     name: str = ""
+
+    @property
+    def stage(self) -> Stage:
+        """When it is checked: rules of one stage are in program order."""
+        if self.name.endswith("_arch"):
+            return Stage.ARCH
+        return _STAGES.get(self.name, Stage.OPERATION)
 
 
 def gate(
@@ -43,7 +82,11 @@ def gate(
 
 @cache
 def gates_of(operation: type[Operation]) -> tuple[Gate, ...]:
-    """The gates of an operation: those of base classes first, in program order."""
+    """
+    The gates of an operation, stage by stage.
+
+    In a stage those of base classes come first, in program order.
+    """
     found: dict[str, Gate] = {}
     for parent in reversed(operation.mro()):
         for name, member in vars(parent).items():
@@ -52,7 +95,7 @@ def gates_of(operation: type[Operation]) -> tuple[Gate, ...]:
                 found[name] = marked
             elif name in found:
                 del found[name]
-    return tuple(found.values())
+    return tuple(sorted(found.values(), key=lambda gate: gate.stage))
 
 
 def check_gates(operation: Operation) -> None:

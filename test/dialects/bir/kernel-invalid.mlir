@@ -6,8 +6,6 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     // near miss: `#neuron.target<trn2>` -> `#neuron.target<trn1>`
     // expected-error @below {{CustomOp: arch must be Sunda or Tonga, got trn2}}
     bir.custom_op @I0 (%a) <- (%a) {opFunctionName = "f", opLibFile = "lib.so"}
-    // expected-error @below {{runs on engine DVE, expected one of Pool}}
-    bir.custom_op @I1 (%a) <- (%a) {engine = DVE, opFunctionName = "f", opLibFile = "lib.so"}
     // near miss: `engine = DVE, ` -> ``
     // expected-error @below {{runs on engine DVE, expected one of Unassigned}}
     bir.nki_kernel @I2 (%a) <- () {engine = DVE, func = "f"}
@@ -39,3 +37,17 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
 // near miss: `bir.nki_kernel @I0 () <- () {func = "f"}` -> `bir.func @g { bir.nki_kernel @I0 () <- () {func = "f"} }`
 // expected-error @below {{I.getFunc() != nullptr: a kernel is in a bir.func}}
 bir.nki_kernel @I0 () <- () {func = "f"}
+
+// -----
+
+// The engine is looked at behind the architecture.
+
+builtin.module attributes {neuron.target = #neuron.target<trn1>} {
+  bir.func @f {
+    %a = bir.location @a ExternalInput : <8x64xf32, hbm>
+    %b = bir.location @b : <8x64xf32, hbm>
+    // near miss: `engine = DVE` -> `engine = Pool`
+    // expected-error @below {{runs on engine DVE, expected one of Pool}}
+    bir.custom_op @I0 (%b) <- (%a) {engine = DVE, opFunctionName = "f", opLibFile = "lib.so"}
+  }
+}
