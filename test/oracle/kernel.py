@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 from oracle.numbers import (
+    STORAGE,
     Array,
     Near,
     Result,
@@ -24,6 +25,7 @@ from oracle.numbers import (
 
 T = TypeVar("T")
 PARTITIONS: Final = 128
+PSUM_BANK_BYTES: Final = 2048
 TARGETS: Final = (("trn1", 20), ("trn2", 30), ("trn3", 40))
 
 
@@ -179,6 +181,12 @@ class Draw:
         if first + reach >= PARTITIONS:
             first = 0
         pairs, offset, width = self._layout(tuple(shape[1:]), fixed, repeats)
+        if (
+            space == "psum"
+            and width * np.dtype(STORAGE[dtype]).itemsize > PSUM_BANK_BYTES
+        ):
+            # A product stays in one bank before trn3.
+            pairs, offset, width = self._layout(tuple(shape[1:]), True, False)
         whole = (min(PARTITIONS, first + reach + 1), width)
         name = f"x{len(self.tiles)}"
         places = _places((first * width + offset), ((step * width, shape[0]), *pairs))
