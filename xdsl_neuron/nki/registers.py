@@ -22,10 +22,12 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.diagnostics import SourceLocation
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Space
+from xdsl_neuron.nki.rebinding import refuse_rebinding
 from xdsl_neuron.nki.trace import KernelTrace, session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, SymbolicValueError
 from xdsl_neuron.tracer.frames import kernel_frame, place_of
 from xdsl_neuron.tracer.index import Expr, IndexExpr, as_expr, is_integer
+from xdsl_neuron.tracer.rebinding import Watch
 from xdsl_neuron.tracer.symbols import Register as LoadedRegister
 from xdsl_neuron.tracer.views import View
 
@@ -146,6 +148,7 @@ class _Carried:
     register: Register
     held: Affine
     before: OpResult
+    made: Operation
     cell: View
     spill: list[Operation]
     inside: Affine | None = None
@@ -187,14 +190,25 @@ def runtime_loop(
 
 
 def _live(trace: KernelTrace) -> list[Register]:
-    """The registers in use that hold something, in the order they were made."""
+    """The registers in use whose value can be read here, in the order of making."""
     found: list[Register] = []
     for reference in trace.live_registers:
         register = reference()
         if isinstance(register, Register) and register.value is not None:
-            if register.body is None:
+            if register.body is None and _is_visible(trace, register.value):
                 found.append(register)
     return found
+
+
+def _is_visible(trace: KernelTrace, held: Affine) -> bool:
+    """Whether no part of it was computed in the body of a loop that is complete."""
+    symbols = [trace.loops[number] for number in held.positions]
+    return all(
+        symbol.block in trace.blocks
+        if isinstance(symbol, LoadedRegister)
+        else symbol.open
+        for symbol in symbols
+    )
 
 
 def _last(trace: KernelTrace) -> Operation:
@@ -212,7 +226,7 @@ def _spilled(trace: KernelTrace, register: Register) -> _Carried:
     allocation = buffer.value.owner
     assert isinstance(allocation, Operation)
     spill = [_last(trace), allocation]
-    return _Carried(register, held, before.results[0], cell, spill)
+    return _Carried(register, held, before.results[0], before, cell, spill)
 
 
 def _unspill(trace: KernelTrace, each: _Carried, outer: Block) -> None:
@@ -225,9 +239,8 @@ def _unspill(trace: KernelTrace, each: _Carried, outer: Block) -> None:
     for operation in each.spill:
         operation.detach()
         operation.erase()
-    if not each.before.uses:
-        each.before.owner.detach()
-        each.before.owner.erase()
+    # An expression of the body may name it and be used later.
+    trace.moves_for_bodies.append(each.made)
     each.register.value = each.held
 
 
@@ -254,6 +267,7 @@ class OpenWhile:
     statement: tuple[int, int]
     place: SourceLocation | None
     scopes: ExitStack
+    watch: Watch
     condition: list[Affine]
 
 
@@ -279,15 +293,17 @@ def _while(register: Register) -> bool:
         statement,
     ):
         trace.whiles.pop()
+        refuse_rebinding(around.watch, trace, "`while register:`")
         around.condition.append(register.expr)
         around.scopes.close()
         return False
     held = register.expr
     if held.is_constant and not held.constant:
         return False
+    watch = Watch.while_statement(frame)
     scopes = ExitStack()
     condition = scopes.enter_context(runtime_loop(trace, repeated(trace, held)))
-    trace.whiles.append(OpenWhile(frame, statement, place, scopes, condition))
+    trace.whiles.append(OpenWhile(frame, statement, place, scopes, watch, condition))
     return True
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 from weakref import ref
 
-from xdsl.dialects.builtin import DenseArrayBase, FileLineColLoc, i64
+from xdsl.dialects.builtin import DenseArrayBase, FileLineColLoc, ModuleOp, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_neuron.affine import Affine, Atom, Lane
@@ -68,6 +68,8 @@ class KernelTrace(NeuronCodegen):
         self._fused: list[Block] = []
         self.addresses = Addresses()
         self.live_registers: list[ref[IndexExpr]] = []
+        self.moves_for_bodies: list[Operation] = []
+        """Copies of registers that the bodies of loops may read, used or not."""
         self.whiles: list[Any] = []
         """The `while register:` statements whose bodies are being traced."""
 
@@ -224,6 +226,15 @@ class KernelTrace(NeuronCodegen):
                 "register",
                 self.whiles[-1].place,
             )
+
+    def finish(self, outputs: Sequence[tuple[str, Buffer]]) -> ModuleOp:
+        """Ends the function, without the copies of registers that nothing uses."""
+        module = super().finish(outputs)
+        for move in reversed(self.moves_for_bodies):
+            if not any(result.uses for result in move.results):
+                move.detach()
+                move.erase()
+        return module
 
     def merge_programs(self) -> None:
         """Puts what programs did between their meetings in order."""

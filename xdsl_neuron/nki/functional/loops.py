@@ -13,10 +13,12 @@ from typing import Any, NoReturn, SupportsIndex
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.isa import LoopKind
 from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.rebinding import refuse_rebinding
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.frames import is_for_statement
 from xdsl_neuron.tracer.index import IndexExpr
+from xdsl_neuron.tracer.rebinding import Watch
 
 
 class SymbolicRange:
@@ -36,9 +38,10 @@ class SymbolicRange:
                 "the iterable of a for statement (not of zip, enumerate, list or a "
                 "comprehension); use static_range or range there"
             )
-        return self._body()
+        once = len(self._values) == 1
+        return self._body(None if once else Watch.for_statement(caller))
 
-    def _body(self) -> Generator[IndexExpr, None, None]:
+    def _body(self, watch: Watch | None) -> Generator[IndexExpr, None, None]:
         trace = session()
         trace.settle()
         location, name = trace.locator.here(), trace.locator.variable() or "i"
@@ -48,6 +51,7 @@ class SymbolicRange:
                 yield IndexExpr(Affine.index(loop.number))
                 finished = True
                 trace.settle()
+                refuse_rebinding(watch, trace, self._name)
             finally:
                 if not finished and trace.broken_loop is None:
                     trace.broken_loop = location

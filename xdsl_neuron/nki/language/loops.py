@@ -9,11 +9,13 @@ from typing import Any
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.isa import AluOp, LoopKind
 from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.rebinding import refuse_rebinding
 from xdsl_neuron.nki.registers import Register, as_register, repeated, runtime_loop
 from xdsl_neuron.nki.trace import KernelTrace, session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.frames import is_for_statement
 from xdsl_neuron.tracer.index import as_expr, is_integer
+from xdsl_neuron.tracer.rebinding import Watch
 
 
 class DynamicRange:
@@ -31,9 +33,10 @@ class DynamicRange:
                 "iterable of a for statement (not of zip, enumerate, list or a "
                 "comprehension); use range there"
             )
-        return self._body()
+        once = _is_once(*self._bounds)
+        return self._body(None if once else Watch.for_statement(caller))
 
-    def _body(self) -> Iterator[Register]:
+    def _body(self, watch: Watch | None) -> Iterator[Register]:
         trace = session()
         trace.settle()
         location, name = trace.locator.here(), trace.locator.variable() or "i"
@@ -43,6 +46,7 @@ class DynamicRange:
                 yield index
                 finished = True
                 trace.settle()
+                refuse_rebinding(watch, trace, "dynamic_range")
             finally:
                 if not finished and trace.broken_loop is None:
                     trace.broken_loop = location
@@ -71,9 +75,11 @@ def fori_loop(
     bounds = (_bound(lower, "lower"), _bound(upper, "upper"), _step(step))
     trace = session()
     trace.settle()
+    watch = None if _is_once(*bounds) else Watch.call(body_fun)
     with _loop(trace, *bounds, "i") as index:
         body_fun(index)
         trace.settle()
+        refuse_rebinding(watch, trace, "fori_loop")
 
 
 @api
@@ -89,6 +95,7 @@ def while_loop(init: Any, body_fun: Callable[[Any], Any]) -> None:
     if held.is_constant and not held.constant:
         return
     condition = Register(held)
+    watch = Watch.call(body_fun)
     with runtime_loop(trace, repeated(trace, held)) as again:
         returned = body_fun(condition)
         if not isinstance(returned, Register):
@@ -97,6 +104,7 @@ def while_loop(init: Any, body_fun: Callable[[Any], Any]) -> None:
                 f"got {type(returned).__name__}"
             )
         trace.settle()
+        refuse_rebinding(watch, trace, "while_loop")
         condition.expr = returned.expr
         again.append(returned.expr)
 
@@ -114,6 +122,13 @@ def _step(step: Any) -> int:
     if step <= 0:
         raise NKIValueError(f"the step of a run-time loop must be positive, got {step}")
     return int(step)
+
+
+def _is_once(lower: Affine, upper: Affine, step: int) -> bool:
+    """Whether there is one trip, so that nothing goes from one to the next."""
+    if not (lower.is_constant and upper.is_constant):
+        return False
+    return len(range(lower.constant, upper.constant, step)) == 1
 
 
 def _loop(
