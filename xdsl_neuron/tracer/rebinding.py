@@ -281,7 +281,13 @@ class Watch:
         if function is None:
             return None
         region = whole(function.__code__)
-        return cls(region, lambda: closure_values(function), function.__globals__)
+        given: dict[str, Any] = {}
+        if isinstance(body, partial):
+            parameters = function.__code__.co_varnames
+            given = dict(zip(parameters, body.args, strict=False)) | body.keywords
+        return cls(
+            region, lambda: given | closure_values(function), function.__globals__
+        )
 
     def rebound(self, used: Callable[[object], bool | None]) -> Rebound | None:
         """
