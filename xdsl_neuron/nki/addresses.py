@@ -8,13 +8,16 @@ boxes that accesses lie in; the address itself stays on the allocation in IR.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
-from weakref import WeakKeyDictionary
+from typing import Final, NamedTuple
+from weakref import WeakKeyDictionary, WeakSet
 
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.isa import Space
 from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.views import Buffer, View
+
+_BYTES: Final = 2048
+"""How far apart in a partition tensors are not compared."""
 
 
 class Box(NamedTuple):
@@ -48,6 +51,8 @@ class _Placed:
     box: Box
     taken: list[tuple[Box, str]] = field(default_factory=list[tuple[Box, str]])
     """Boxes of it that others have written since, and who."""
+    others: WeakSet[Buffer] = field(default_factory=WeakSet[Buffer])
+    """Tensors with a byte in common."""
 
 
 class Addresses:
@@ -55,6 +60,8 @@ class Addresses:
 
     def __init__(self) -> None:
         self._placed: WeakKeyDictionary[Buffer, _Placed] = WeakKeyDictionary()
+        self._around: dict[tuple[Space, int], WeakSet[Buffer]] = {}
+        """Where to look for what overlaps: by every so many bytes of a partition."""
 
     def place(self, buffer: Buffer) -> None:
         """Notes where a tensor is, which its allocation says."""
@@ -66,7 +73,16 @@ class Addresses:
             (first, first + kind.shape[0]),
             (start, start + kind.bytes_per_partition),
         )
-        self._placed[buffer] = _Placed(kind.space, box)
+        placed = self._placed[buffer] = _Placed(kind.space, box)
+        start, stop = box.bytes
+        for at in range(start // _BYTES, -(-stop // _BYTES)):
+            near = self._around.setdefault((kind.space, at), WeakSet())
+            for other in near:
+                where = self._placed[other]
+                if where.box.meets(box):
+                    placed.others.add(other)
+                    where.others.add(buffer)
+            near.add(buffer)
 
     def check(self, views: Sequence[View | None], outputs: int) -> None:
         """An instruction reads and writes these views; the first ones are written."""
@@ -89,7 +105,7 @@ class Addresses:
                 )
         if view.base.written:
             return
-        for other, where in self._others(view.base, placed):
+        for other, where in self._others(placed):
             if other.written and where.box.meets(box):
                 raise NKISyntaxError(
                     f"'{view.name}' is read and was never written, only '{other.name}' "
@@ -101,16 +117,13 @@ class Addresses:
         box = _box(view, placed)
         if placed.taken:
             placed.taken = [each for each in placed.taken if not box.holds(each[0])]
-        for other, where in self._others(view.base, placed):
+        for other, where in self._others(placed):
             if other.written and where.box.meets(box):
                 where.taken.append((box.within(where.box), view.name))
 
-    def _others(
-        self, buffer: Buffer, placed: _Placed
-    ) -> Iterator[tuple[Buffer, _Placed]]:
-        for other, where in list(self._placed.items()):
-            if other is not buffer and where.space is placed.space:
-                yield other, where
+    def _others(self, placed: _Placed) -> Iterator[tuple[Buffer, _Placed]]:
+        for other in list(placed.others):
+            yield other, self._placed[other]
 
 
 def _box(view: View, placed: _Placed) -> Box:

@@ -71,13 +71,26 @@ def host_array(value: Any, kind: DType) -> "Array":
     return found if found.dtype == wanted else found.view(wanted)
 
 
+def seen(array: "Array", output: Output) -> "Array":
+    """An output's array through the view that the kernel returned of it."""
+    from numpy.lib.stride_tricks import as_strided
+
+    from xdsl_neuron.numerics.casts import storage
+
+    if output.dtype is not None:
+        array = array.reshape(-1).view(storage(output.dtype))
+    if output.steps is None:
+        return array if array.shape == output.shape else array.reshape(output.shape)
+    strides = [step * array.itemsize for step in output.steps]
+    return as_strided(array.reshape(-1), output.shape, strides)
+
+
 def assemble(result: Result, outputs: "Sequence[Array]") -> Any:
     """What the kernel returned, with the outputs' arrays."""
     match result:
         case None:
             return None
-        case Output(position, shape):
-            found = outputs[position]
-            return found if found.shape == shape else found.reshape(shape)
+        case Output():
+            return seen(outputs[result.position], result)
         case _:
             return tuple(assemble(item, outputs) for item in result)

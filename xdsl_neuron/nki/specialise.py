@@ -12,7 +12,8 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.diagnostics import SourceLocation
 from xdsl_neuron.dialects import penguin
-from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.dialects.neuron import TensorType, whole
+from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Space
 from xdsl_neuron.nki.arguments import is_sequence
 from xdsl_neuron.nki.binding import Binding
@@ -58,10 +59,17 @@ class Traced:
 
 @dataclass(frozen=True)
 class Output:
-    """A returned tensor: the output's position, the shape it has for the caller."""
+    """
+    A returned tensor: the output's position, the shape it has for the caller.
+
+    `steps` (in elements, one a dimension) say where the elements are if they are in
+    another order than the output's, `dtype` what its bytes are seen as.
+    """
 
     position: int
     shape: tuple[int, ...]
+    steps: tuple[int, ...] | None = None
+    dtype: DType | None = None
 
 
 Result = Output | tuple["Result", ...] | None
@@ -209,7 +217,17 @@ class _Outputs:
         self._check(value)
         if value.base not in self._buffers:
             self._buffers.append(value.base)
-        return Output(self._buffers.index(value.base), value.shape)
+        shape, kind = value.shape, value.element_type
+        pairs = value.layout.pairs
+        in_order = [pair for pair in pairs if pair[1] > 1] == [
+            pair for pair in whole(shape, False).pairs if pair[1] > 1
+        ]
+        return Output(
+            self._buffers.index(value.base),
+            shape,
+            None if in_order else tuple(step for step, _ in pairs),
+            None if kind is value.base.type.dtype else kind,
+        )
 
     def _check(self, view: View) -> None:
         if view.space is not Space.HBM:
@@ -218,8 +236,7 @@ class _Outputs:
                 "(buffer=nl.shared_hbm); store the tile first",
                 self._where,
             )
-        whole = view.of(view.base)
-        if view.size != whole.size or view.layout.offset != 0:
+        if not _is_all(view):
             raise NKISyntaxError(
                 f"kernel '{self._kernel}' returns part of '{view.name}', expected the "
                 "whole tensor",
@@ -239,3 +256,16 @@ class _Outputs:
             used.add(name)
             found.append((name, buffer))
         return found
+
+
+def _is_all(view: View) -> bool:
+    """Whether a view of a tensor in HBM has each of its elements once."""
+    layout = view.layout
+    if layout.offset != 0 or layout.gather is not None or layout.masks or layout.bounds:
+        return False
+    step = 1
+    for found, num in sorted(pair for pair in layout.pairs if pair[1] > 1):
+        if found != step:
+            return False
+        step *= num
+    return step == view.pitch

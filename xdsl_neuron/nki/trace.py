@@ -9,7 +9,7 @@ from weakref import ref
 from xdsl.dialects.builtin import DenseArrayBase, FileLineColLoc, ModuleOp, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xdsl_neuron.affine import Affine, Atom, Lane
+from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction
@@ -17,14 +17,14 @@ from xdsl_neuron.dialects.neuron import AluOpAttr, TensorType
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.addresses import Addresses
+from xdsl_neuron.nki.assignment import AssignmentBuilders
 from xdsl_neuron.nki.cores import Meeting, Meetings
 from xdsl_neuron.nki.grid import GridDim
-from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKIRuntimeError, NKISyntaxError
-from xdsl_neuron.tracer.index import Expr, IndexExpr, Mask, Shape
+from xdsl_neuron.tracer.index import Expr, IndexExpr, Mask
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
-from xdsl_neuron.tracer.state import Dep, Emission
+from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.symbols import Loop
 from xdsl_neuron.tracer.views import Buffer, View
 
@@ -37,7 +37,7 @@ class Pending(Protocol):
         ...
 
 
-class KernelTrace(NeuronCodegen):
+class KernelTrace(AssignmentBuilders):
     """
     A trace of one kernel for one launch grid.
 
@@ -66,6 +66,11 @@ class KernelTrace(NeuronCodegen):
         self._meetings = Meetings(self.function.body.block, self)
         self._identity_tiles: dict[tuple[int, DType], View] = {}
         self._fused: list[Block] = []
+        self._copies = []
+        self._renamed = {}
+        self._held = set()
+        self._gates_later = False
+        self._point: Operation | None = None
         self.addresses = Addresses()
         self.live_registers: list[ref[IndexExpr]] = []
         self.moves_for_bodies: list[Operation] = []
@@ -86,6 +91,7 @@ class KernelTrace(NeuronCodegen):
         """The append point; what was put off comes first."""
         if self.pending is not None or self.broken_loop is not None:
             self.settle()
+        before = self._point if before is None else before
         return super().insert(inst, name, deps, mask, location=location, before=before)
 
     def emit(
@@ -101,7 +107,8 @@ class KernelTrace(NeuronCodegen):
         before: Operation | None = None,
     ) -> str:
         """Inserts an instruction; tensors that a kernel placed keep their bytes."""
-        self.addresses.check(views, len(kind.OUTS))
+        if self._point is None:
+            self.addresses.check(views, len(kind.OUTS))
         return super().emit(
             kind,
             views,
@@ -131,56 +138,22 @@ class KernelTrace(NeuronCodegen):
         if pending is not None:
             pending.materialise()
 
-    def assign(self, target: View, value: View) -> None:
-        """
-        `target[...] = value`: the value's instruction writes there, else a copy does.
-
-        What its mask left out keeps what the target held. An instruction that is not
-        the last one, whose result has a variable, that would change the type or reads
-        the target elsewhere, stays as it is.
-        """
-        last = self.last
-        if last is not None and self._may_move(last, target, value):
-            self._erase(last, value.base)
-            self.emit(
-                last.kind,
-                [target, *last.views[1:]],
-                last.properties,
-                mask=last.mask,
-                name=last.name,
-                deps=last.deps,
-                location=last.location,
+    @contextmanager
+    def in_front_of(self, operation: Operation) -> Generator[None]:
+        """What is inserted meanwhile stands in front of an earlier operation."""
+        self.settle()
+        block = operation.parent
+        if block is None or block not in self.blocks:
+            raise NKISyntaxError(
+                "Local variable is referenced outside of its parent scope: it was made "
+                "in the body of a loop that has ended; make it in front of the loop"
             )
-            value.base, value.layout = target.base, target.layout
-            return
-        mask = _spread(value, target.shape)
-        self.tensor_copy(self.broadcast(value, target.shape), target, mask)
-
-    def _may_move(self, last: Emission, target: View, value: View) -> bool:
-        """Whether the last instruction made `value`, and may write `target` instead."""
-        if last.views[0] is not value or self.block.last_op is not last.operation:
-            return False
-        if last.kind is penguin.MatMulOp:  # it adds to what a tile in use holds
-            return False
-        result = value.base.value
-        if result.name_hint is not None or not result.has_one_use():
-            return False
-        like = (value.shape, value.element_type, value.space)
-        if (target.shape, target.element_type, target.space) != like:
-            return False
-        return all(
-            view is None or view.base is not target.base or view.same_elements(target)
-            for view in last.views[1:]
-        )
-
-    def _erase(self, last: Emission, buffer: Buffer) -> None:
-        last.operation.detach()
-        last.operation.erase()
-        allocation = buffer.value.owner
-        assert isinstance(allocation, Operation)
-        allocation.detach()
-        allocation.erase()
-        self.forget_name(last.name)
+        with self.again_in(block):
+            self._point = operation
+            try:
+                yield
+            finally:
+                self._point = None
 
     def identity_tile(self, rows: int, dtype: DType) -> View:
         """An identity in SBUF, loaded once where it can be seen again."""
@@ -212,6 +185,9 @@ class KernelTrace(NeuronCodegen):
 
     def meet(self, meeting: Meeting) -> None:
         """This program waits for the others; what it receives is there after that."""
+        for view in (meeting.src, meeting.dst, meeting.shared):
+            if view is not None:
+                self.hold_tile(view.base)
         if meeting.dst is not None:
             meeting.dst.base.written = True
         self._meetings.add(meeting, self.block)
@@ -226,6 +202,7 @@ class KernelTrace(NeuronCodegen):
                 "register",
                 self.whiles[-1].place,
             )
+        self.forward()
 
     def finish(self, outputs: Sequence[tuple[str, Buffer]]) -> ModuleOp:
         """Ends the function, without the copies of registers that nothing uses."""
@@ -426,21 +403,3 @@ def session() -> KernelTrace:
     if not isinstance(found, KernelTrace):
         raise NKIRuntimeError("the running trace is not one of a kernel language")
     return found
-
-
-def _spread(value: View, shape: Shape) -> Mask | None:
-    """What the mask of a tile's only write says of its broadcast to a shape."""
-    mask = value.base.mask
-    if mask is None or value.access() is not None:
-        return None
-    given = value.shape
-    ahead = len(shape) - len(given)
-
-    def place(atom: Atom) -> Affine | None:
-        if not isinstance(atom, Lane):
-            return None
-        if given[atom.dim] == 1:
-            return Affine(0)
-        return Affine.lane(atom.dim + ahead if atom.dim else 0)
-
-    return Mask(tuple(p.substitute(place) for p in mask.over(given)), shape)

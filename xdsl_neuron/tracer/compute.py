@@ -249,8 +249,6 @@ class ComputeBuilders(TileBuilders):
             name=name,
             deps=deps,
         )
-        if target.shape != dst.shape and dst.base.mask is not None:
-            dst.base.mask = dst.base.mask.moved(kept, dst.shape)
         return dst
 
     def index_value(

@@ -8,12 +8,14 @@ import contextlib
 import dis
 import inspect
 import os
+from collections.abc import Generator
+from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Final
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-from xdsl_neuron.diagnostics import SourceLocation
+from xdsl_neuron.diagnostics import SourceLocation, source_location
 
 _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # `with trace.scope(...)` goes through contextlib.
@@ -53,8 +55,24 @@ def place_of(frame: FrameType) -> SourceLocation:
     )
 
 
+_put_off: ContextVar[FileLineColLoc | None] = ContextVar("put_off", default=None)
+
+
+@contextlib.contextmanager
+def placed_at(location: FileLineColLoc | None) -> Generator[None]:
+    """What happens meanwhile belongs to this place, where the kernel asked for it."""
+    token = _put_off.set(location or _put_off.get())
+    try:
+        yield
+    finally:
+        _put_off.reset(token)
+
+
 def kernel_place() -> SourceLocation | None:
-    """The place of the kernel's innermost frame."""
+    """The place of the kernel's innermost frame, or of what was put off."""
+    asked = _put_off.get()
+    if asked is not None:
+        return source_location(asked)
     frame = kernel_frame()
     return None if frame is None else place_of(frame)
 
@@ -109,6 +127,9 @@ class Locator:
 
     def here(self) -> FileLineColLoc | None:
         """The location of the innermost kernel frame, None where there is none."""
+        asked = _put_off.get()
+        if asked is not None:
+            return asked
         frame = self._kernel_frame()
         if frame is None:
             return None
@@ -120,6 +141,8 @@ class Locator:
 
     def variable(self) -> str | None:
         """The kernel's variable that gets the value being computed, if it is one."""
+        if _put_off.get() is not None:
+            return None
         frame = self._kernel_frame()
         if frame is None:
             return None

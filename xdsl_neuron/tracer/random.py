@@ -15,6 +15,7 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.tracer.accumulators import scalar_operand
 from xdsl_neuron.tracer.index import Mask
+from xdsl_neuron.tracer.left_out import keep_mask
 from xdsl_neuron.tracer.row_masks import row_mask
 from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.tiles import ENGINES, Number, TileBuilders, immediate
@@ -156,5 +157,5 @@ class RandomBuilders(TileBuilders):
             deps=deps,
         )
         if fresh:
-            dst.base.mask = clip.whole
+            keep_mask(dst, clip.whole)
         return dst

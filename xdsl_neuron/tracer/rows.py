@@ -13,6 +13,7 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, MatmulAccumulate
 from xdsl_neuron.tracer.accumulators import Fold
 from xdsl_neuron.tracer.index import Mask
+from xdsl_neuron.tracer.left_out import keep_mask
 from xdsl_neuron.tracer.matrix import ACCUMULATE, ArrayTile
 from xdsl_neuron.tracer.row_masks import cut_by, row_mask
 from xdsl_neuron.tracer.state import Dep
@@ -148,7 +149,7 @@ class RowBuilders(TileBuilders):
             deps=deps,
         )
         if fresh:
-            dst.base.mask = clip.whole
+            keep_mask(dst, clip.whole)
         return dst
 
     def partition_reduce(
@@ -175,7 +176,7 @@ class RowBuilders(TileBuilders):
             deps=deps,
         )
         if fresh:
-            dst.base.mask = clip.whole
+            keep_mask(dst, clip.whole)
         return dst
 
     def affine_select(
@@ -251,7 +252,7 @@ class RowBuilders(TileBuilders):
             deps=deps,
         )
         if fresh:
-            dst.base.mask = clip.whole
+            keep_mask(dst, clip.whole)
         return dst
 
     def nonzero_with_count(

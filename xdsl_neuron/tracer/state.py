@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine, Lane
+from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction
@@ -42,6 +42,7 @@ from xdsl_neuron.tracer.definedness import EarlyReads, check_mutable
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.frames import Locator
 from xdsl_neuron.tracer.index import Expr, Mask
+from xdsl_neuron.tracer.left_out import keep_mask, mask_over
 from xdsl_neuron.tracer.options import TraceOptions
 from xdsl_neuron.tracer.placement import (
     check_indexed,
@@ -117,7 +118,7 @@ class TraceState:
             )
         ]
         self._early_reads = EarlyReads()
-        self._names: set[str] = set()
+        self._names: dict[str, int] = {}
         self._numbers: dict[SSAValue, int] = {}
         self._reach: list[tuple[int, int]] = []
         self._checked: set[object] = set()
@@ -266,11 +267,12 @@ class TraceState:
         if name is None:
             self._counter += 1
             name = f"I{self._counter}"
-        found, number = name, 0
-        while found in self._names:
-            number += 1
-            found = f"{name}.{number}"
-        self._names.add(found)
+        found, number = name, self._names.get(name, 0)
+        if number:
+            while (found := f"{name}.{number}") in self._names:
+                number += 1
+            self._names[name] = number + 1
+        self._names[found] = 1
         return found
 
     def _predicate(self, inst: Instruction, mask: Sequence[Affine]) -> None:
@@ -375,15 +377,35 @@ class TraceState:
                 base = view.base
                 check_mutable(base)
                 first = at == 0 and not base.written
-                base.mask = _mask_over(view, inst, predicates) if first else None
+                keep_mask(view, mask_over(view, inst, predicates) if first else None)
                 base.written = True
                 base.writer = given
         self.last = Emission(kind, views, asked, mask, given, deps, location, inst)
         return given
 
-    def forget_name(self, name: str) -> None:
-        """Lets the name of an erased instruction be given again."""
-        self._names.discard(name)
+    @contextmanager
+    def again_in(self, block: Block) -> Generator[None]:
+        """What is inserted meanwhile is in this block; its loops may have ended."""
+        kept = self.block, self.blocks, self.last, self._instructions
+        blocks, reopened = [block], list[Loop]()
+        while (around := blocks[0].parent_op()) is not None and around.parent is not (
+            self.module.body.block
+        ):
+            assert around.parent is not None
+            blocks.insert(0, around.parent)
+            if isinstance(around, penguin.ForOp):
+                loop = self.loops[self._numbers[around.index]]
+                assert isinstance(loop, Loop)
+                reopened += [] if loop.open else [loop]
+        self.block, self.blocks = block, blocks
+        for loop in reopened:
+            loop.open = True
+        try:
+            yield
+        finally:
+            for loop in reopened:
+                loop.open = False
+            self.block, self.blocks, self.last, self._instructions = kept
 
     def _check_scope(self, view: View) -> None:
         buffer = view.base
@@ -505,30 +527,6 @@ class TraceState:
             location=_file_location(self.function.location),
         )
         return self.module
-
-
-def _mask_over(
-    view: View, inst: Instruction, predicates: Sequence[Affine]
-) -> Mask | None:
-    """
-    An instruction's mask over the dimensions of what it writes first.
-
-    What bounds other lanes, such as those that are folded, leaves no element of it out.
-    """
-    if not predicates:
-        return None
-    dims = inst.lane_dims(inst.data())[inst.OUTS[0]]
-    places = {lane: dim for dim, lane in enumerate(dims) if lane >= 0}
-    own = [
-        p.substitute(
-            lambda atom: (
-                Affine.lane(places[atom.dim]) if isinstance(atom, Lane) else None
-            )
-        )
-        for p in predicates
-        if p.lanes <= set(places)
-    ]
-    return Mask(tuple(own), view.shape) if own else None
 
 
 def _check_gates(inst: Instruction | penguin.AllocOp) -> None:

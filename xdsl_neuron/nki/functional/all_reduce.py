@@ -13,6 +13,7 @@ from xdsl_neuron.nki.language.grid import ProgramId
 from xdsl_neuron.nki.ops import as_alu
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError, SymbolicValueError
+from xdsl_neuron.tracer.left_out import keep_mask
 from xdsl_neuron.tracer.views import View
 
 _OPERATIONS: Final = (AluOp.ADD, AluOp.MULT, AluOp.MAX, AluOp.MIN)
@@ -68,7 +69,7 @@ def all_reduce(
             group=group,
         )
     )
-    result.base.mask = clip
+    keep_mask(result, clip)
     return result
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Self
 
 from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Operation
 
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, MatmulAccumulate, Space
@@ -18,6 +19,7 @@ from xdsl_neuron.nki.elementwise import binary
 from xdsl_neuron.nki.tensor import LanguageTensor
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
+from xdsl_neuron.tracer.frames import placed_at
 from xdsl_neuron.tracer.index import IndexExpr, Mask, broadcast_tiles, is_tuple
 from xdsl_neuron.tracer.views import Buffer, Layout, View
 
@@ -139,7 +141,8 @@ class Tile(LanguageTensor):
 
     def __setitem__(self, item: Any, value: Any) -> None:
         target = self[item]
-        if isinstance(value, View) and target.same_elements(value):
+        waits = isinstance(value, MatmulResult) and value.waits
+        if isinstance(value, View) and not waits and target.same_elements(value):
             return  # the second half of an augmented assignment
         target._check_writable()
         operand = as_operand(value, "value")
@@ -195,12 +198,14 @@ class MatmulResult(Tile):
     The result of a matmul that has not been emitted.
 
     Whatever looks at its buffer emits it into a PSUM tile of its own; so does the next
-    instruction, which may change what the matmul reads. `emit` is called with the tile
-    it goes to, and the keywords `accumulate` and `location`. Where it `moves_bits`, it
-    goes into tiles of its own type only, and never joins what is there.
+    instruction, which may change what the matmul reads. A result that has joined an
+    accumulator and is looked at again is made a second time, beside the first.
+    `emit` is called with the tile it goes to, and the keywords `accumulate` and
+    `location`. Where it `moves_bits`, it goes into tiles of its own type only, and
+    never joins what is there.
     """
 
-    __slots__ = ("_emit_matmul", "_location", "_moves_bits")
+    __slots__ = ("_emit_matmul", "_joined", "_location", "_moves_bits", "_variable")
 
     def __init__(
         self,
@@ -225,29 +230,40 @@ class MatmulResult(Tile):
         self._emit_matmul = emit
         self._moves_bits = moves_bits
         self._location: FileLineColLoc | None = trace.locator.here()
+        self._variable = trace.locator.variable()
+        self._joined: Operation | None = None
         trace.pending = self
 
     def __getattr__(self, name: str) -> Any:
         if name != "base":
             raise AttributeError(f"a tile has no attribute '{name}'")
         trace = session()
-        if trace.pending is self:
+        if self.waits:
             trace.pending = None
-        self.materialise()
+        if self._joined is None:
+            self.materialise()
+        else:
+            with trace.in_front_of(self._joined):
+                self.materialise()
         return self.base
+
+    @property
+    def waits(self) -> bool:
+        """Whether it has not been emitted yet."""
+        return session().pending is self
 
     def materialise(self) -> None:
         """Emits the matmul into a PSUM tile of its own."""
-        trace = session()
-        self.base: Buffer = trace.create_tensor(
-            self.shape, self.layout.dtype, Space.PSUM, location=self._location
-        )
-        self._emit(self)
+        with placed_at(self._location):
+            self.base: Buffer = session().create_tensor(
+                self.shape, self.layout.dtype, Space.PSUM, self._variable
+            )
+            self._emit(self)
 
     def emit_into(self, psum: View, accumulate: MatmulAccumulate) -> bool:
         """Emits the matmul into `psum`; False where it has been emitted already."""
         trace = session()
-        if trace.pending is not self:
+        if not self.waits:
             return False
         if self._moves_bits and (
             accumulate is MatmulAccumulate.AUTO
@@ -255,9 +271,10 @@ class MatmulResult(Tile):
         ):
             return False
         trace.pending = None
-        self._emit(psum, accumulate)
-        self.base = psum.base
-        self.layout = psum.layout
+        with placed_at(self._location):
+            self._emit(psum, accumulate)
+        assert trace.last is not None
+        self._joined = trace.last.operation
         return True
 
     def _emit(

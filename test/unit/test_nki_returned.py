@@ -1,0 +1,92 @@
+"""What a kernel returns is what the caller gets: order, type and shape of elements."""
+
+from collections.abc import Callable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from xdsl_neuron import nki
+from xdsl_neuron.nki import isa, language
+from xdsl_neuron.testing import assert_kernel_ok
+from xdsl_neuron.tracer.errors import NKIError
+
+Function = Callable[[Any], Any]
+nl: Any = language
+nisa: Any = isa
+
+X = np.random.default_rng(3).integers(-8, 8, (4, 32, 16)).astype(np.float32)
+
+
+def case(view: Function, reference: Function) -> tuple[object, object]:
+    """A view of a tensor and the same one of NumPy."""
+    return view, reference
+
+
+def part(view: Function) -> object:
+    """A view that is not all of a tensor."""
+    return view
+
+
+def listed(value: Any) -> list[Any]:
+    return list(value) if type(value) is tuple else [value]
+
+
+def returning(view: Function) -> Any:
+    """A kernel that returns a view of a copy of its argument."""
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(out, x)
+        return view(out)
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("view", "reference"),
+    [
+        case(lambda o: o, lambda x: x),
+        case(lambda o: o.permute((1, 0, 2)), lambda x: x.transpose(1, 0, 2)),
+        case(lambda o: o.permute((2, 0, 1)), lambda x: x.transpose(2, 0, 1)),
+        case(lambda o: o.reshape((128, 16)), lambda x: x.reshape(128, 16)),
+        case(
+            lambda o: o.reshape((128, 16)).permute((1, 0)),
+            lambda x: x.reshape(128, 16).T,
+        ),
+        case(lambda o: o.view(nl.int32), lambda x: x.view(np.int32)),
+        case(lambda o: o.view(nl.bfloat16), lambda x: x.view(ml_dtypes.bfloat16)),
+        case(lambda o: o.view(nl.uint8), lambda x: x.view(np.uint8)),
+        case(
+            lambda o: o.view(nl.int32).permute((2, 1, 0)),
+            lambda x: x.view(np.int32).transpose(2, 1, 0),
+        ),
+        case(
+            lambda o: (o, o.permute((1, 0, 2)), o.reshape((64, 32))),
+            lambda x: (x, x.transpose(1, 0, 2), x.reshape(64, 32)),
+        ),
+    ],
+)
+def test_a_returned_view(view: Function, reference: Function) -> None:
+    found, want = assert_kernel_ok(returning(view), X), reference(X)
+    for one, other in zip(listed(found), listed(want), strict=True):
+        assert one.dtype == other.dtype
+        assert one.shape == other.shape
+        assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize(
+    "view",
+    [
+        part(lambda o: o[0:2]),
+        part(lambda o: o[::-1]),
+        part(lambda o: o[0:1].broadcast(0, 4)),
+        part(lambda o: o.ap([[0, 4], [16, 32], [1, 16]])),
+        part(lambda o: o.ap([[1, 2048]], offset=1)),
+    ],
+)
+def test_what_is_not_all_of_a_tensor_is_not_returned(view: Function) -> None:
+    with pytest.raises(NKIError, match="expected the whole tensor"):
+        returning(view).trace(X)
