@@ -30,7 +30,7 @@ def part(view: Function) -> object:
 
 
 def listed(value: Any) -> list[Any]:
-    return list(value) if type(value) is tuple else [value]
+    return value if type(value) in (tuple, list) else [value]
 
 
 def returning(view: Function) -> Any:
