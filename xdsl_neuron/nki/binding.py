@@ -13,6 +13,7 @@ from typing import Any
 
 from xdsl_neuron.diagnostics import SourceLocation
 from xdsl_neuron.nki.arguments import is_mapping, is_sequence
+from xdsl_neuron.nki.captured import state_of
 from xdsl_neuron.nki.dtype import LanguageDtype
 from xdsl_neuron.nki.objects import (
     fields_of,
@@ -146,7 +147,11 @@ class _Collector:
     def _value(self, name: str, value: Any) -> None:
         if isinstance(value, float):
             self.key.append((name, float, repr(value)))
-        elif isinstance(value, _VALUES) or inspect.isroutine(value):
+        elif isinstance(value, _VALUES):
             self.key.append((name, type(value), value))
+        elif inspect.isroutine(value):
+            state = state_of(value)
+            self.stable = self.stable and state is not None
+            self.key.append((name, state))
         else:
             self.stable = False

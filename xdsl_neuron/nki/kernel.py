@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_neuron.arch import Arch, get_arch
 from xdsl_neuron.nki.binding import Binder, Binding
+from xdsl_neuron.nki.captured import Captured
 from xdsl_neuron.nki.grid import GridDim, as_grid
 from xdsl_neuron.nki.run import Runner
 from xdsl_neuron.nki.specialise import Personality, Traced, trace_kernel
@@ -62,6 +63,7 @@ class Kernel:
         if getattr(function, AUTO_ALLOC, False):
             self.force_auto_alloc()
         self._binder = Binder(function)
+        self._captured = Captured(function)
         self._runners: dict[object, Runner] = {}
         update_wrapper(self, function)
 
@@ -95,8 +97,9 @@ class Kernel:
         level = self.level or Runner.default_level()
         runner = None
         key = None
-        if binding.key is not None:
-            key = (binding.key, self.grid, arch, level)
+        state = None if binding.key is None else self._captured.state()
+        if state is not None:
+            key = (binding.key, state, self.grid, arch, level)
             runner = self._runners.get(key)
         if runner is None:
             runner = Runner(self._trace(binding, arch), level)
