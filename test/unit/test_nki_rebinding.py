@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,24 @@ def index_sum(t: Any) -> None:
         at = at + i
 
 
+def attribute(t: Any) -> None:
+    state = SimpleNamespace(acc=fl.add(t, 1.0))
+    for _ in fl.sequential_range(4):
+        state.acc = state.acc + t
+
+
+def item_of_a_list(t: Any) -> None:
+    tiles = [t, fl.add(t, 1.0)]
+    for _ in fl.sequential_range(4):
+        tiles[1] = fl.add(tiles[1], t)
+
+
+def item_of_a_dict(t: Any) -> None:
+    tiles = {"acc": fl.add(t, 1.0)}
+    for _ in fl.affine_range(4):
+        tiles["acc"] = tiles["acc"] * 2.0
+
+
 HANDED_ON: dict[Callable[[Any], None], tuple[str, str]] = {
     tile_sum: ("acc", "another tensor there"),
     tile_sum_augmented_later: ("acc", r"`acc\[\.\.\.\] = expression`"),
@@ -153,6 +172,9 @@ HANDED_ON: dict[Callable[[Any], None], tuple[str, str]] = {
     of_the_module: ("shared", "another number"),
     in_an_inner_loop: ("acc", "another tensor"),
     index_sum: ("at", "another index"),
+    attribute: (r"state\.acc", "another tensor"),
+    item_of_a_list: (r"tiles\[1\]", "another tensor"),
+    item_of_a_dict: (r"tiles\['acc'\]", "another tensor"),
 }
 
 
@@ -264,6 +286,26 @@ def shape_only(x: Any) -> Any:
 
 def test_shapes_and_functions_that_bind_first_are_allowed() -> None:
     assert_kernel_ok(shape_only, X, expected=X + 2)
+
+
+@functional.jit
+def items_of_each_iteration(x: Any) -> Any:
+    out = fl.ndarray(x.shape, x.dtype, buffer=fl.shared_hbm)
+    tiles = [fl.load(x), fl.load(x)]
+    state = SimpleNamespace(held=tiles[0], count=0)
+    for _ in range(2):
+        for _ in fl.affine_range(2):
+            tiles[1] = fl.add(tiles[0], 1.0)
+            state.held = fl.add(tiles[1], 1.0)
+            state.count += 1
+            fl.store(out, fl.add(state.held, tiles[1]))
+        tiles[1] = tiles[0]
+        state.held = tiles[1]
+    return out
+
+
+def test_items_that_each_iteration_replaces_first_are_allowed() -> None:
+    assert_kernel_ok(items_of_each_iteration, X, expected=2 * X + 3)
 
 
 # -- loops on the device -----------------------------------------------------------

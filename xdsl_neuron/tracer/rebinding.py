@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from numbers import Number
-from types import CellType, CodeType, FrameType, FunctionType, MethodType
+from types import (
+    CellType,
+    CodeType,
+    FrameType,
+    FunctionType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any, Final
 
 from xdsl_neuron.diagnostics import SourceLocation
@@ -232,6 +239,9 @@ class Watch:
             for name, cell in closure(function)
             if name in values
         }
+        self._places = {
+            id(value): (name, value, _places(value)) for name, value in held.items()
+        }
         regions = [region, *(whole(each.__code__) for each in self._functions)]
         self._globals = {
             name: module[name]
@@ -316,6 +326,22 @@ class Watch:
                 name, before, now, True, used
             ):
                 return self._found(name, before, now)
+        return self._replaced(used)
+
+    def _replaced(self, used: Callable[[object], bool | None]) -> Rebound | None:
+        """
+        What an attribute or item held and the body uses, where it holds another.
+
+        What is held elsewhere too may be used from there.
+        """
+        names = self._names()
+        after = {key: _places(value) for key, (_, value, _) in self._places.items()}
+        held = {id(each) for now in (names, *after.values()) for each in now.values()}
+        for key, (name, _, places) in self._places.items():
+            for place, before in places.items():
+                if after[key].get(place, before) is not before:
+                    if id(before) not in held and used(before):
+                        return Rebound(name + place, before, after[key][place], None)
         return None
 
     def _handed_on(
@@ -344,6 +370,19 @@ class Watch:
                     where = place_in(region.code, instruction)
                     return Rebound(name, before, now, where)
         return Rebound(name, before, now, None)
+
+
+def _places(value: Any) -> dict[str, object]:
+    """The items or attributes of something that can change, as a kernel writes them."""
+    kind: Any = value.__class__
+    if kind is list:
+        return {f"[{at}]": item for at, item in enumerate(value)}
+    if kind is dict:
+        return {f"[{key!r}]": item for key, item in value.items()}
+    if isinstance(value, FunctionType | ModuleType | type):
+        return {}
+    held: dict[str, object] = getattr(value, "__dict__", {})
+    return {f".{name}": item for name, item in held.items()}
 
 
 def _functions(values: Any) -> list[FunctionType]:
