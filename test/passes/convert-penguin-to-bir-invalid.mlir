@@ -8,6 +8,14 @@ penguin.func @init() {
 
 // -----
 
+penguin.func @expand() {
+  // expected-error @below {{is to expand; run penguin-scalar-expansion first}}
+  %t = penguin.alloc expand : <1x8xf32, sbuf>
+  penguin.return
+}
+
+// -----
+
 penguin.func @tensor_engine() {
   %s = penguin.alloc : <128x64xf32, sbuf>
   %p = penguin.alloc : <64x128xf32, psum>

@@ -4,21 +4,27 @@
 
 builtin.module attributes {neuron.target = #neuron.target<trn2>} {
 
+// The order asked for and the engine stay, on all that a copy became.
+
 // CHECK-LABEL: penguin.func @two_banks
 penguin.func @two_banks() {
+  // CHECK-NEXT: %ones = penguin.alloc : <1x128xbf16, sbuf>
+  // CHECK-NEXT: penguin.memset %ones {value = 1.0}
   // CHECK-NEXT: %t = penguin.alloc : <1x600xbf16, sbuf>
   // CHECK-NEXT: %u = penguin.alloc : <64x600xbf16, sbuf>
+  // CHECK-NEXT: penguin.memset @A %t {value = 2.0}
   %t = penguin.alloc : <1x600xbf16, sbuf>
   %u = penguin.alloc : <64x600xbf16, sbuf>
-  // CHECK-NEXT: %ones = penguin.alloc : <1x64xbf16, sbuf>
-  // CHECK-NEXT: penguin.memset %ones {value = 1.0}
+  penguin.memset @A %t {value = 2.0}
   // CHECK-NEXT: %broadcast = penguin.alloc : <64x512xf32, psum>
-  // CHECK-NEXT: penguin.matmul %broadcast <- %ones, %t[0, 0][1 x 1, 1 x 512] {accumulate = overwrite, engine = PE}
-  // CHECK-NEXT: penguin.tensor_copy %u[0, 0][1 x 64, 1 x 512] <- %broadcast
+  // CHECK-NEXT: penguin.matmul %broadcast <- %ones[0, 0][1 x 1, 1 x 64], %t[0, 0][1 x 1, 1 x 512] {accumulate = overwrite, engine = PE, after = [flow "A"]}
+  // CHECK-NEXT: penguin.tensor_copy %u[0, 0][1 x 64, 1 x 512] <- %broadcast {engine = Activation, after = [flow "A"]}
   // CHECK-NEXT: %broadcast_1 = penguin.alloc : <64x88xf32, psum>
-  // CHECK-NEXT: penguin.matmul %broadcast_1 <- %ones, %t[0, 512][1 x 1, 1 x 88] {accumulate = overwrite, engine = PE}
-  // CHECK-NEXT: penguin.tensor_copy @B %u[0, 512][1 x 64, 1 x 88] <- %broadcast_1
-  penguin.tensor_copy @B %u <- %t[0, 0][0 x 64, 1 x 600]
+  // CHECK-NEXT: penguin.matmul %broadcast_1 <- %ones[0, 0][1 x 1, 1 x 64], %t[0, 512][1 x 1, 1 x 88] {accumulate = overwrite, engine = PE, after = [flow "A"]}
+  // CHECK-NEXT: penguin.tensor_copy @B %u[0, 512][1 x 64, 1 x 88] <- %broadcast_1 {engine = Activation, after = [flow "A"]}
+  penguin.tensor_copy @B %u <- %t[0, 0][0 x 64, 1 x 600] {engine = Activation, after = [flow "A"]}
+  // CHECK:      penguin.matmul %broadcast_2 <- %ones[0, 0][1 x 1, 1 x 64]
+  penguin.tensor_copy %u[0, 0][1 x 64, 1 x 8] <- %t[0, 0][0 x 64, 1 x 8]
   penguin.return
 }
 

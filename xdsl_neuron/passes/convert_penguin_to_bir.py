@@ -220,6 +220,10 @@ class Conversion:
             raise DiagnosticError(
                 operation, "has an init; run penguin-initialize-tensors first"
             )
+        if operation.expand is not None:
+            raise DiagnosticError(
+                operation, "is to expand; run penguin-scalar-expansion first"
+            )
         value: SSAValue = operation.results[0]
         output = self.outputs.pop(value, None)
         hint = value.name_hint

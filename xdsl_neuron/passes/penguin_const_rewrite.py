@@ -13,7 +13,7 @@ from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import ContentsAttr, ImmediateAttr, TensorSpec
 from xdsl_neuron.dialects.neuron.constant import Blob, Contents, Identity, Splat
 from xdsl_neuron.isa import AluOp
-from xdsl_neuron.passes.rebuild import operations_of, replace_with
+from xdsl_neuron.passes.rebuild import kept_properties, operations_of, replace_with
 
 
 @dataclass(frozen=True)
@@ -93,11 +93,7 @@ def _memset(
         or (rmw is not None and rmw.data is not AluOp.BYPASS)
     ):
         return None
-    properties: dict[str, Attribute] = {
-        name: value
-        for name, value in load.properties.items()
-        if name in ("inst_name", "after", "predicates")
-    }
+    properties = kept_properties(load, "inst_name", "after", "predicates")
     properties["value"] = ImmediateAttr.of(contents.value)
     access = None if load.accesses is None else load.accesses.data[0]
     memset = penguin.MemsetOp.make(

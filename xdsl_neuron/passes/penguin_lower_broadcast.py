@@ -6,10 +6,11 @@ from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_neuron.access import Pattern
+from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Operand
@@ -23,7 +24,13 @@ from xdsl_neuron.dialects.neuron import (
 )
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, MatmulAccumulate, Space
-from xdsl_neuron.passes.rebuild import operations_of, replace_with
+from xdsl_neuron.passes.rebuild import (
+    insert_before,
+    kept_properties,
+    located,
+    operations_of,
+    replace_with,
+)
 
 _DTYPES: Final = (DType.FLOAT32, DType.BFLOAT16, DType.FLOAT16)
 _COLUMNS: Final = Arch.psum_bank_bytes // DType.FLOAT32.bytes
@@ -37,9 +44,9 @@ class PenguinLowerBroadcast(ModulePass):
     The documents give the pass's name and its place only; this is the transformation
     that public kernels write by hand: a row of ones is the stationary operand, so each
     row of the result is one product of the data with 1. A copy whose source steps by 0
-    over partitions becomes a memset of ones, and for each bank of columns a matmul and
-    a copy out of PSUM. It is not in a pipeline: the vector engine reads such a source
-    too, and a matmul turns -0 into 0 as its sum starts from 0.
+    over partitions becomes, for each bank of columns, a matmul and a copy out of PSUM.
+    It is not in a pipeline: the vector engine reads such a source too, and a matmul
+    turns -0 into 0 as its sum starts from 0.
 
     A copy of another type than fp32, bf16 and fp16, out of PSUM, under a mask, or of
     columns that are not one stride stays as it is.
@@ -52,13 +59,36 @@ class PenguinLowerBroadcast(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lowers the broadcasts of every function."""
-        for copy in operations_of(op, penguin.TensorCopyOp):
-            new = _lowered(copy)
-            if new is not None:
-                replace_with(copy, new)
+        for function in operations_of(op, penguin.FuncOp):
+            ones = _Ones(function.body.block)
+            for copy in operations_of(function, penguin.TensorCopyOp):
+                new = _lowered(copy, ones)
+                if new is not None:
+                    replace_with(copy, new)
 
 
-def _lowered(copy: penguin.TensorCopyOp) -> list[Operation] | None:
+class _Ones:
+    """A row of ones for each element type of a function, made at its front."""
+
+    def __init__(self, block: Block) -> None:
+        self.anchor = block.first_op
+        self.rows: dict[DType, SSAValue] = {}
+
+    def row(self, dtype: DType, origin: penguin.TensorCopyOp) -> SSAValue:
+        if dtype not in self.rows:
+            assert self.anchor is not None, "a function with a copy is not empty"
+            tile = penguin.AllocOp.make(
+                TensorType.of((1, Arch.sbuf_partitions), dtype, Space.SBUF), "ones"
+            )
+            fill = penguin.MemsetOp.make(
+                [tile.result], {"value": ImmediateAttr.of(1.0)}
+            )
+            insert_before(self.anchor, [located(new, origin) for new in (tile, fill)])
+            self.rows[dtype] = tile.result
+        return self.rows[dtype]
+
+
+def _lowered(copy: penguin.TensorCopyOp, ones: _Ones) -> list[Operation] | None:
     data = copy.data()
     src, dst = data["src"], data["dst"]
     step, partitions = src.access.pairs[0]
@@ -67,24 +97,15 @@ def _lowered(copy: penguin.TensorCopyOp) -> list[Operation] | None:
     columns, rows = _columns(src), _columns(dst)
     if src.dtype not in _DTYPES or columns is None or rows is None:
         return None
-    ones = penguin.AllocOp.make(
-        TensorType.of((1, partitions), src.dtype, Space.SBUF), "ones"
-    )
-    new: list[Operation] = [
-        ones,
-        penguin.MemsetOp.make([ones.result], {"value": ImmediateAttr.of(1.0)}),
-    ]
+    row = ones.row(src.dtype, copy)
+    new: list[Operation] = []
     total = columns[1]
     for start in range(0, total, _COLUMNS):
         count = min(_COLUMNS, total - start)
         read = _part(src, (1, 1), columns, start, count)
         write = _part(dst, dst.access.pairs[0], rows, start, count)
-        new += _chunk(copy, ones.result, (read, write), partitions)
-    last = new[-1]
-    for name in ("inst_name", "after"):
-        value = copy.properties.get(name)
-        if value is not None and isinstance(last, penguin.TensorCopyOp):
-            last.properties[name] = value
+        new += _chunk(copy, row, (read, write), partitions)
+    new[-1].properties |= kept_properties(copy, "inst_name")
     return new
 
 
@@ -124,16 +145,20 @@ def _chunk(
     properties: dict[str, Attribute] = {
         "engine": EngineAttr(Engine.PE),
         "accumulate": MatmulAccumulateAttr(MatmulAccumulate.OVERWRITE),
+        **kept_properties(copy, "after"),
     }
     return [
         wide,
         penguin.MatMulOp.make(
             [wide.result, ones, data["src"].value],
             properties,
-            [None, None, read],
+            [None, Access(Affine(0), ((1, 1), (1, partitions)), Affine(0)), read],
             indices,
         ),
         penguin.TensorCopyOp.make(
-            [data["dst"].value, wide.result], {}, [write, None], indices
+            [data["dst"].value, wide.result],
+            kept_properties(copy, "after", "engine"),
+            [write, None],
+            indices,
         ),
     ]

@@ -23,7 +23,12 @@ from xdsl_neuron.dialects.neuron import (
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, MatmulAccumulate, Space
 from xdsl_neuron.passes.masking import renumbered
-from xdsl_neuron.passes.rebuild import located, operations_of, replace_with
+from xdsl_neuron.passes.rebuild import (
+    kept_properties,
+    located,
+    operations_of,
+    replace_with,
+)
 
 
 @dataclass(frozen=True)
@@ -127,11 +132,7 @@ def _lower(transpose: penguin.TransposeOp, identities: Identities) -> None:
         properties["predicates"] = _predicates(transpose)
     if arch.has_exact_pe_transpose:
         properties["is_transpose"] = UnitAttr()
-    last: dict[str, Attribute] = {
-        name: value
-        for name in ("inst_name", "after")
-        if (value := transpose.properties.get(name)) is not None
-    }
+    last = kept_properties(transpose, "inst_name", "after")
     new: list[penguin.AllocOp | penguin.MatMulOp | penguin.TensorCopyOp] = []
     target, access = dst.value, dst.access
     narrow = not arch.has_exact_pe_transpose and dst.dtype is not DType.FLOAT32
@@ -141,6 +142,7 @@ def _lower(transpose: penguin.TransposeOp, identities: Identities) -> None:
         wide = penguin.AllocOp.make(kind, "transposed")
         target, access = wide.results[0], None
         new.append(wide)
+        properties |= kept_properties(transpose, "after")
     else:
         properties |= last
     new.append(
@@ -163,8 +165,6 @@ def _lower(transpose: penguin.TransposeOp, identities: Identities) -> None:
                 transpose.loop_indices(),
             )
         )
-    for operation in new:
-        operation.attributes.update(transpose.attributes)
     replace_with(transpose, new)
 
 

@@ -15,7 +15,7 @@ from xdsl_neuron.dialects.blocks import usable_bytes
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.neuron import Access, TensorType
 from xdsl_neuron.isa import LoopKind
-from xdsl_neuron.passes.rebuild import located, operations_of
+from xdsl_neuron.passes.rebuild import located, operations_of, with_operands
 
 
 @dataclass(frozen=True)
@@ -127,30 +127,17 @@ def _move(
         index = Affine.index(indices.index(loop.index))
         turn = (index - values.start).floordiv(values.step)
         copy = copy * len(values) + turn
-    data, values_of = user.data(), user.data_values()
-    names = type(user).layout().names
-    operands = [values_of.get(name) for name in names]
-    given = user.accesses
-    accesses: list[Access | None] = [None] * len(names)
-    if given is not None:
-        accesses = list(given.data)
-    for at, name in enumerate(names):
-        if operands[at] is old:
-            access = data[name].access
-            offset = access.offset + copy * data[name].pitch
-            operands[at], accesses[at] = new, replace(access, offset=offset)
-    properties = {
-        name: value
-        for name, value in user.properties.items()
-        if name not in ("accesses", "operandSegmentSizes")
-    }
-    moved = type(user).make(operands, properties, accesses, indices)
-    moved.attributes.update(user.attributes)
+    operands: dict[str, tuple[SSAValue, Access | None]] = {}
+    for name, operand in user.data().items():
+        if operand.value is old:
+            offset = operand.access.offset + copy * operand.pitch
+            operands[name] = (new, replace(operand.access, offset=offset))
+    moved = with_operands(user, operands, {}, indices)
     for before, after in zip(user.results, moved.results, strict=True):
         after.name_hint = before.name_hint
         before.replace_all_uses_with(after)
     block = user.parent
     assert block is not None
-    block.insert_op_before(located(moved, user), user)
+    block.insert_op_before(moved, user)
     user.detach()
     user.erase()

@@ -32,8 +32,15 @@ def insert_before(anchor: Operation, new: Sequence[Operation]) -> None:
 
 
 def replace_with(old: Operation, new: Sequence[Operation]) -> None:
-    """Puts `new` in the place of `old`, at its location; `old` has no used results."""
-    insert_before(old, [located(operation, old) for operation in new])
+    """
+    Puts `new` in the place of `old`, at its location and with its attributes.
+
+    `old` has no used results.
+    """
+    for operation in new:
+        operation.attributes = old.attributes | operation.attributes
+        located(operation, old)
+    insert_before(old, new)
     old.detach()
     old.erase()
 
@@ -50,15 +57,23 @@ def operations_of(root: Operation, kind: type[OpT]) -> list[OpT]:
     return [operation for operation in root.walk() if isinstance(operation, kind)]
 
 
+def kept_properties(instruction: Instruction, *names: str) -> dict[str, Attribute]:
+    """Those of the named properties that an instruction has."""
+    given = instruction.properties
+    return {name: given[name] for name in names if name in given}
+
+
 def with_operands(
     instruction: InstT,
     operands: Mapping[str, tuple[SSAValue, Access | None]],
     properties: Mapping[str, Attribute | None],
+    indices: Sequence[SSAValue] | None = None,
 ) -> InstT:
     """
     The same instruction on other tensors, and with other properties.
 
     A property None is left out. A tensor comes with its access (None: all of it).
+    `indices`, where given, are the loop indices of accesses instead of the old ones.
     """
     names = instruction.layout().names
     given = instruction.accesses
@@ -78,7 +93,7 @@ def with_operands(
         [value for value, _ in pairs],
         kept,
         [access for _, access in pairs],
-        instruction.loop_indices(),
+        instruction.loop_indices() if indices is None else indices,
     )
     new.attributes.update(instruction.attributes)
     return located(new, instruction)
