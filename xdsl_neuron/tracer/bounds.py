@@ -8,9 +8,10 @@ from typing import Final
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.mask import clip
+from xdsl_neuron.tracer.conditions import Bound
 from xdsl_neuron.tracer.errors import NKIIndexError
 from xdsl_neuron.tracer.symbols import Loop, Symbol
-from xdsl_neuron.tracer.views import Bound, View
+from xdsl_neuron.tracer.views import View
 
 _MAX_CHECKED_ITERATIONS: Final = 1024
 

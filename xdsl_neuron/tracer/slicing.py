@@ -1,13 +1,14 @@
 """Basic and advanced indexing of views."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from xdsl_neuron.affine import Affine, Index, Lane
 from xdsl_neuron.dialects.neuron import Pair
+from xdsl_neuron.tracer.conditions import Bound
 from xdsl_neuron.tracer.errors import (
     NKIIndexError,
-    NKINotImplementedError,
     NKISyntaxError,
     NKITypeError,
     NKIValueError,
@@ -23,7 +24,7 @@ from xdsl_neuron.tracer.index import (
     is_slice,
     is_tuple,
 )
-from xdsl_neuron.tracer.views import Bound, DynamicSlice, Gather, Layout, View
+from xdsl_neuron.tracer.views import DynamicSlice, Gather, Layout, View
 
 V = TypeVar("V", bound=View)
 
@@ -53,6 +54,8 @@ def subscript(view: V, item: object) -> V:
             f"too many indices for '{view.name}': it has {view.ndim} dimensions, got "
             f"{named}"
         )
+    if view.has_index and items:
+        return _rows_again(view, items, advanced)
     return _advanced(view, items) if advanced else _basic(view, items)
 
 
@@ -76,12 +79,9 @@ def _without_ellipsis(view: View, items: list[object]) -> list[object]:
 
 def _basic(view: V, items: Sequence[object]) -> V:
     a = view.layout
-    if a.gather is not None or a.masks:
-        raise NKINotImplementedError(
-            f"a masked or indirect view of '{view.name}' cannot be indexed again"
-        )
     pairs: list[Pair] = []
-    bounds = a.bounds
+    places: list[Affine] = []
+    opened: list[Bound] = []
     offset, partition, par = a.offset, a.partition, -1
     dim = 0
     for item in items:
@@ -109,15 +109,21 @@ def _basic(view: V, items: Sequence[object]) -> V:
         if not inside:
             bound = Bound(dim, len(pairs) if keep else -1, start, stride, num, extent)
             if _leaves(view, bound):
-                bounds = (*bounds, bound)
+                opened.append(bound)
+        place = Affine.of(start)
         if keep:
+            place = place + Affine.lane(len(pairs)) * stride
             pairs.append((step * stride, num))
+        places.append(place)
         dim += 1
     if dim <= a.par:
         par = a.par - dim + len(pairs)
+    places += (Affine.lane(len(pairs) + at) for at in range(view.ndim - dim))
     pairs += a.pairs[dim:]
+    kept = a.conditions.through(places, [num for _, num in pairs], "indexing")
+    bounds = (*kept.bounds, *opened)
     return view.with_layout(
-        Layout(tuple(pairs), par, partition, offset, a.dtype, (), bounds)
+        Layout(tuple(pairs), par, partition, offset, a.dtype, kept.masks, bounds)
     )
 
 
@@ -195,10 +201,6 @@ def _leaves(view: View, bound: Bound) -> bool:
 def _advanced(view: V, items: Sequence[object]) -> V:
     """`view[i_p, i_f]`: each dimension by an index over the axes of the result."""
     a = view.layout
-    if a.gather is not None or a.masks:
-        raise NKINotImplementedError(
-            f"a masked or indirect view of '{view.name}' cannot be indexed again"
-        )
     tile = [place for place, item in enumerate(items) if isinstance(item, View)]
     if tile:
         return _gathered(view, items, tile)
@@ -217,9 +219,11 @@ def _advanced(view: V, items: Sequence[object]) -> V:
             " Use [:, None] or [None, :]"
         )
     partition, offset = Affine.of(a.partition), Affine.of(a.offset)
-    bounds = list(a.bounds)
+    bounds: list[Bound] = []
+    places: list[Affine] = []
     for dim, (item, (step, extent)) in enumerate(zip(items, a.pairs, strict=False)):
         expr = _index_of(item, shape, extent)
+        places.append(expr)
         if dim == a.par:
             partition = partition + expr * step
         else:
@@ -232,8 +236,12 @@ def _advanced(view: V, items: Sequence[object]) -> V:
             f"index of '{view.name}' leaves out its partition dimension {a.par}"
         )
     par = 0 if a.par >= 0 else -1
+    places += (Affine.lane(len(pairs) + at) for at in range(len(rest)))
+    pairs += rest
+    kept = a.conditions.through(places, [num for _, num in pairs], "indexing")
+    bounds = [*kept.bounds, *bounds]
     return view.with_layout(
-        Layout((*pairs, *rest), par, partition, offset, a.dtype, (), tuple(bounds))
+        Layout(tuple(pairs), par, partition, offset, a.dtype, kept.masks, tuple(bounds))
     )
 
 
@@ -327,6 +335,8 @@ def _gathered(view: V, items: Sequence[object], places: Sequence[int]) -> V:
             "cannot use indirect indexing access with the current NKI API for "
             f"'{view.name}' in {view.space}: the indexed tensor must be in hbm"
         )
+    if a.masks:
+        view.must_be_plain("an index tile")
     rows = index.size
     step, extent = a.pairs[place]
     others = [slice(0, 1) if i is index else i for i in items]
@@ -360,3 +370,39 @@ def _gathered(view: V, items: Sequence[object], places: Sequence[int]) -> V:
             Gather(index, extent),
         )
     )
+
+
+def _rows_again(view: V, items: Sequence[object], advanced: bool) -> V:
+    """An index of a view whose rows an index tile picks: its dimension 0 is sliced."""
+    a, first = view.layout, items[0]
+    gather = a.gather
+    assert gather is not None
+    rows = gather.index
+    if is_slice(first):
+        start, num, stride, _ = _slice_range(first, 0, view.shape[0])
+        every = num == view.shape[0] and stride == 1
+        if not every:
+            if rows.shape[0] != rows.size:
+                raise NKISyntaxError(
+                    f"rows of '{view.name}' are picked by an index tile of shape "
+                    f"{rows.shape}; slice that instead"
+                )
+            stop = as_expr(start + num * stride, "stop")
+            reached = isinstance(stop, int) and stop < 0
+            rows = _basic(rows, [slice(start, None if reached else stop, stride)])
+        items = [slice(None), *items[1:]]
+    elif not (isinstance(first, IndexExpr) and _is_whole(first, view.shape[0])):
+        raise NKISyntaxError(
+            f"index {first} picks among the rows of '{view.name}' that an index tile "
+            "picks already; index that tile instead"
+        )
+    plain = view.with_layout(replace(a, gather=None))
+    found = _advanced(plain, items) if advanced else _basic(plain, items)
+    b = found.layout
+    pairs = (a.pairs[0][0], rows.size), *b.pairs[1:]
+    return found.with_layout(replace(b, pairs=pairs, gather=Gather(rows, gather.limit)))
+
+
+def _is_whole(index: IndexExpr, extent: int) -> bool:
+    """Whether an index is `arange(extent)` along the first dimension."""
+    return index.shape[:1] == (extent,) and index.expr == Affine.lane(0)

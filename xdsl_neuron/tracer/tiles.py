@@ -141,10 +141,9 @@ class TileBuilders(TraceState):
 
     def _padded(self, tile: View, rank: int) -> View:
         """Free dimensions of extent 1 behind the partition dimension."""
-        tile.must_be_plain("broadcast")
         a = tile.layout
-        pairs = (a.pairs[0], *(((1, 1),) * (rank - tile.ndim)), *a.pairs[1:])
-        return tile.with_layout(Layout(pairs, 0, a.partition, a.offset, a.dtype))
+        missing = ((1, 1),) * (rank - tile.ndim)
+        return tile.with_dims((a.pairs[0], *missing, *a.pairs[1:]), "broadcast")
 
     def broadcast_partition(
         self,

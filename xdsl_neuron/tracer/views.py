@@ -7,7 +7,7 @@ broadcasting give other views of the same buffer and no instruction.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, NoReturn, Self
@@ -18,9 +18,9 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.neuron import Access, Pair, TensorType, whole
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Space
+from xdsl_neuron.tracer.conditions import Bound, Conditions, places_in
 from xdsl_neuron.tracer.errors import (
     NKIIndexError,
-    NKINotImplementedError,
     NKISyntaxError,
     NKIValueError,
     SymbolicValueError,
@@ -56,30 +56,6 @@ class Buffer:
     """What the language calls its memory, where that says more than the space."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """
-    An index range of one dimension that leaves the tensor unless a mask clips it.
-
-    It covers `start + step * k` for the `num` values k of the view's dimension `dim`
-    (-1: a single index), on a dimension of the tensor with `size` elements.
-    """
-
-    tensor_dim: int
-    dim: int
-    start: Expr
-    step: int
-    num: int
-    size: int
-
-    def message(self, name: str, low: int, high: int) -> str:
-        """The documented literal (penguin.md 4.4)."""
-        return (
-            f"Out-of-bound access for tensor `{name}` on dimension {self.tensor_dim} "
-            f"index range [{low}, {high}] exceed dimension size of {self.size}"
-        )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Gather:
     """Dimension 0 of a view is picked by an index tile; indices are below `limit`."""
@@ -113,6 +89,11 @@ class Layout:
     masks: tuple[Affine, ...] = ()
     bounds: tuple[Bound, ...] = ()
     gather: Gather | None = None
+
+    @property
+    def conditions(self) -> Conditions:
+        """The masks and open index ranges."""
+        return Conditions(self.masks, self.bounds)
 
 
 class View:
@@ -246,7 +227,7 @@ class View:
             )
         layout = self.layout
         if layout.par < 0:
-            return self._with_pairs(self._split(layout.pairs, shape))
+            return self.with_dims(self._split(layout.pairs, shape), "reshape")
         if layout.par > 0:
             self._no_tile()
         if shape[0] != layout.pairs[0][1]:
@@ -255,7 +236,7 @@ class View:
                 f"({layout.pairs[0][1]}), got {shape}"
             )
         free = self._split(layout.pairs[1:], shape[1:])
-        return self._with_pairs((layout.pairs[0], *free))
+        return self.with_dims((layout.pairs[0], *free), "reshape")
 
     def _resolve_shape(self, shape: Sequence[int]) -> Shape:
         """The shape with a -1 replaced by what fits."""
@@ -273,17 +254,31 @@ class View:
             )
         return found
 
-    def _with_pairs(self, pairs: tuple[Pair, ...]) -> Self:
-        self.must_be_plain("reshape")
-        a = self.layout
-        return self.with_layout(Layout(pairs, a.par, a.partition, a.offset, a.dtype))
+    def with_dims(self, pairs: tuple[Pair, ...], what: str) -> Self:
+        """The same elements in order, in other dimensions."""
+        self._refuse_index(what)
+        a, shape = self.layout, tuple(num for _, num in pairs)
+        what = f"{what} of '{self.name}' from {self.shape} to {shape}"
+        c = a.conditions.through(places_in(self.shape, shape), shape, what)
+        return self.with_layout(
+            Layout(pairs, a.par, a.partition, a.offset, a.dtype, c.masks, c.bounds)
+        )
+
+    def _refuse_index(self, what: str) -> None:
+        if self.has_index:
+            raise NKISyntaxError(
+                f"{what} of '{self.name}' changes the dimension that an index tile "
+                "picks; change the index tile"
+            )
 
     def must_be_plain(self, what: str) -> None:
         """Refuses a masked or indirect view, which `what` would lose."""
         layout = self.layout
-        if layout.gather is not None or layout.masks or layout.bounds:
-            raise NKINotImplementedError(
-                f"{what} of a masked or indirect view of '{self.name}' is not supported"
+        self._refuse_index(what)
+        if layout.masks or layout.bounds:
+            raise NKISyntaxError(
+                f"{what} of '{self.name}' would lose its mask, or an index range that "
+                "leaves the tensor; mask the instruction instead"
             )
 
     def expanded(self, shape: Sequence[int]) -> Self:
@@ -305,6 +300,11 @@ class View:
                 )
             found.append((step, num) if num == extent else (0, extent))
         par = layout.par + missing if layout.par >= 0 else -1
+        places = [
+            Affine.lane(dim + missing) if num > 1 else Affine(0)
+            for dim, (_, num) in enumerate(layout.pairs)
+        ]
+        c = layout.conditions.through(places, tuple(shape), "broadcast")
         return self.with_layout(
             Layout(
                 tuple(found),
@@ -312,26 +312,26 @@ class View:
                 layout.partition,
                 layout.offset,
                 layout.dtype,
-                self._moved_masks(missing),
-                layout.bounds,
+                c.masks,
+                c.bounds,
                 layout.gather,
             )
         )
-
-    def _moved_masks(self, by: int) -> tuple[Affine, ...]:
-        from xdsl_neuron.tracer.index import shift_lanes
-
-        return tuple(shift_lanes(mask, by) for mask in self.layout.masks)
 
     def permuted(self, axes: Sequence[int]) -> Self:
         """The dimensions in another order."""
         if sorted(axes) != list(range(self.ndim)):
             raise NKIValueError(f"permute got axes {tuple(axes)} for {self.shape}")
-        self.must_be_plain("permute")
+        self._refuse_index("permute")
         a = self.layout
         pairs = tuple(a.pairs[axis] for axis in axes)
         par = axes.index(a.par) if a.par >= 0 else -1
-        return self.with_layout(Layout(pairs, par, a.partition, a.offset, a.dtype))
+        places = [Affine.lane(axes.index(dim)) for dim in range(self.ndim)]
+        shape = tuple(num for _, num in pairs)
+        c = a.conditions.through(places, shape, "permute")
+        return self.with_layout(
+            Layout(pairs, par, a.partition, a.offset, a.dtype, c.masks, c.bounds)
+        )
 
     def with_unit_dim(self, dim: int) -> Self:
         """A dimension of extent 1 in front of dimension `dim`."""
@@ -341,18 +341,14 @@ class View:
             raise NKISyntaxError(
                 "Cannot expand dims before partition dimension for local tensors!"
             )
-        self.must_be_plain("expand_dims")
-        pairs = (*a.pairs[:dim], (1, 1), *a.pairs[dim:])
-        return self.with_layout(Layout(pairs, a.par, a.partition, a.offset, a.dtype))
+        return self.with_dims((*a.pairs[:dim], (1, 1), *a.pairs[dim:]), "expand_dims")
 
     def reinterpreted(self, dtype: DType) -> Self:
         """The same bytes as elements of another type; the last dimension scales."""
         a = self.layout
-        self.must_be_plain("view")
         if a.dtype.bytes == dtype.bytes:
-            return self.with_layout(
-                Layout(a.pairs, a.par, a.partition, a.offset, dtype)
-            )
+            return self.with_layout(replace(a, dtype=dtype))
+        self.must_be_plain("view")
         *outer, (step, num) = a.pairs
         if num == 1:
             step = 1

@@ -1,0 +1,169 @@
+"""Views of masked, open and indirect views, in the functional generation."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import xdsl_neuron.nki.functional as nki
+import xdsl_neuron.nki.functional.language as functional_language
+from xdsl_neuron.testing import assert_kernel_ok
+from xdsl_neuron.tracer.conditions import places_in
+from xdsl_neuron.tracer.errors import NKIError
+
+nl: Any = functional_language
+X = np.arange(128 * 60, dtype=np.float32).reshape(128, 60)
+TABLE = np.arange(50 * 12, dtype=np.float32).reshape(50, 12)
+ROWS = np.random.default_rng(3).permutation(50)[:40].astype(np.int32)[:, None]
+
+
+def stored_where(change: Any, *shape: int) -> Any:
+    """Stores ones into `change` of the tensor, whose result has `shape`."""
+
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+        tile = nl.load(x)
+        nl.store(out, tile)
+        i_p, i_f = nl.arange(128)[:, None], nl.arange(60)[None, :]
+        ones = nl.full(shape, 1, x.dtype)
+        nl.store(change(out[i_p, i_f][(i_f < 45) & (i_p + i_f < 130)], i_p, i_f), ones)
+        return out
+
+    return nki.jit(kernel)
+
+
+def masked() -> np.ndarray[Any, Any]:
+    p, f = np.mgrid[0:128, 0:60]
+    return (f < 45) & (p + f < 130)
+
+
+def ones_in(part: Any) -> np.ndarray[Any, Any]:
+    """X with ones in that part of it, where the mask holds."""
+    chosen = np.zeros(X.shape, bool)
+    chosen[part] = True
+    return np.where(chosen & masked(), np.float32(1), X)
+
+
+def test_a_masked_view_is_sliced() -> None:
+    kernel = stored_where(lambda v, p, f: v[32:96, 10:60:2], 64, 25)
+    assert_kernel_ok(kernel, X, expected=ones_in(np.s_[32:96, 10:60:2]))
+
+
+def test_a_masked_view_is_indexed_by_tensors() -> None:
+    kernel = stored_where(
+        lambda v, p, f: v[nl.arange(64)[:, None] + 64, 2 * nl.arange(30)[None, :] + 1],
+        64,
+        30,
+    )
+    assert_kernel_ok(kernel, X, expected=ones_in(np.s_[64:, 1::2]))
+
+
+def test_a_dimension_of_a_masked_view_is_split() -> None:
+    kernel = stored_where(lambda v, p, f: v.reshape((128, 4, 15))[:, 2], 128, 15)
+    assert_kernel_ok(kernel, X, expected=ones_in(np.s_[:, 30:45]))
+
+
+def test_masked_dimensions_are_not_merged() -> None:
+    kernel = stored_where(lambda v, p, f: v.reshape((64, 120)), 64, 120)
+    with pytest.raises(NKIError, match="merges dimension 0, which a mask"):
+        kernel(X)
+
+
+@nki.jit
+def ragged(x: Any) -> Any:
+    """Tiles of 50 rows, of which a loop's last is cut by the mask behind a slice."""
+    out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+    i_p, i_f = nl.arange(50)[:, None], nl.arange(60)[None, :]
+    for i in nl.affine_range(3):
+        rows = x[i * 50 + i_p, i_f]
+        left = nl.load(rows[:, 0:20], mask=i * 50 + i_p < 128)
+        right = nl.load(rows[:, 20:60], mask=i * 50 + i_p < 128)
+        there = out[i * 50 + i_p, i_f]
+        nl.store(there[:, 0:20], left, mask=i * 50 + i_p < 128)
+        nl.store(there[:, 20:60], right, mask=i * 50 + i_p < 128)
+    return out
+
+
+def test_an_open_range_is_sliced() -> None:
+    assert_kernel_ok(ragged, X, expected=X)
+
+
+def test_an_open_range_stays_open_behind_a_slice() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        i_p, i_f = nl.arange(50)[:, None], nl.arange(60)[None, :]
+        for i in nl.affine_range(3):
+            nl.load(x[i * 50 + i_p, i_f][10:50, 0:20])
+        return x
+
+    with pytest.raises(NKIError, match=r"range \[110, 149\] exceed .* of 128"):
+        kernel(X)
+
+
+def gathered(change: Any) -> Any:
+    """Loads `change` of the rows that an index tile picks."""
+
+    def kernel(table: Any, rows: Any) -> Any:
+        index = nl.load(rows)
+        tile = nl.load(change(table[index, :]))
+        out = nl.ndarray(tile.shape, tile.dtype, buffer=nl.shared_hbm)
+        nl.store(out, tile)
+        return out
+
+    return nki.jit(kernel)
+
+
+@pytest.mark.parametrize(
+    ("part", "part_of_array"),
+    [
+        (np.s_[:, 3:9], np.s_[:, 3:9]),
+        (np.s_[0:32, ::2], np.s_[0:32, ::2]),
+        (np.s_[32:40], np.s_[32:40]),
+    ],
+)
+def test_gathered_rows_are_sliced(part: Any, part_of_array: Any) -> None:
+    expected = TABLE[ROWS[:, 0]][part_of_array]
+    assert_kernel_ok(gathered(lambda v: v[part]), TABLE, ROWS, expected=expected)
+
+
+def test_columns_of_gathered_rows_are_indexed_by_tensors() -> None:
+    kernel = gathered(lambda v: v[nl.arange(40)[:, None], nl.arange(4)[None, :] * 3])
+    assert_kernel_ok(kernel, TABLE, ROWS, expected=TABLE[ROWS[:, 0]][:, ::3])
+
+
+def test_gathered_rows_are_not_picked_again() -> None:
+    kernel = gathered(lambda v: v[nl.arange(20)[:, None] + 5, nl.arange(4)[None, :]])
+    with pytest.raises(NKIError, match="index that tile instead"):
+        kernel(TABLE, ROWS)
+
+
+@st.composite
+def reshapes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Two shapes with the same number of elements, of factors 1, 2 and 3."""
+    factors = draw(st.lists(st.sampled_from([1, 2, 3]), min_size=1, max_size=6))
+    cuts = [
+        sorted(draw(st.sets(st.integers(1, len(factors)), max_size=3))) for _ in "ab"
+    ]
+
+    def shape(places: list[int]) -> tuple[int, ...]:
+        ends = [*places, len(factors)]
+        starts = [0, *places]
+        return tuple(
+            int(np.prod(factors[a:b])) for a, b in zip(starts, ends, strict=True)
+        )
+
+    return shape(cuts[0]), shape(cuts[1])
+
+
+@given(reshapes())
+def test_places_in_a_reshape(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    old, new = shapes
+    places = places_in(old, new)
+    for flat in range(int(np.prod(new))):
+        before = np.unravel_index(flat, old)
+        after = [int(at) for at in np.unravel_index(flat, new)]
+        for at, place in zip(before, places, strict=True):
+            if place is not None:
+                assert place.evaluate([], after) == at
