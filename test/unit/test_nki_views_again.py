@@ -1,5 +1,6 @@
 """Views of masked, open and indirect views, in the functional generation."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ TABLE = np.arange(50 * 12, dtype=np.float32).reshape(50, 12)
 ROWS = np.random.default_rng(3).permutation(50)[:40].astype(np.int32)[:, None]
 
 
-def stored_where(change: Any, *shape: int) -> Any:
+def stored_where(change: Callable[[Any], Any], *shape: int) -> Any:
     """Stores ones into `change` of the tensor, whose result has `shape`."""
 
     def kernel(x: Any) -> Any:
@@ -28,7 +29,7 @@ def stored_where(change: Any, *shape: int) -> Any:
         nl.store(out, tile)
         i_p, i_f = nl.arange(128)[:, None], nl.arange(60)[None, :]
         ones = nl.full(shape, 1, x.dtype)
-        nl.store(change(out[i_p, i_f][(i_f < 45) & (i_p + i_f < 130)], i_p, i_f), ones)
+        nl.store(change(out[i_p, i_f][(i_f < 45) & (i_p + i_f < 130)]), ones)
         return out
 
     return nki.jit(kernel)
@@ -47,13 +48,13 @@ def ones_in(part: Any) -> np.ndarray[Any, Any]:
 
 
 def test_a_masked_view_is_sliced() -> None:
-    kernel = stored_where(lambda v, p, f: v[32:96, 10:60:2], 64, 25)
+    kernel = stored_where(lambda v: v[32:96, 10:60:2], 64, 25)
     assert_kernel_ok(kernel, X, expected=ones_in(np.s_[32:96, 10:60:2]))
 
 
 def test_a_masked_view_is_indexed_by_tensors() -> None:
     kernel = stored_where(
-        lambda v, p, f: v[nl.arange(64)[:, None] + 64, 2 * nl.arange(30)[None, :] + 1],
+        lambda v: v[nl.arange(64)[:, None] + 64, 2 * nl.arange(30)[None, :] + 1],
         64,
         30,
     )
@@ -61,14 +62,18 @@ def test_a_masked_view_is_indexed_by_tensors() -> None:
 
 
 def test_a_dimension_of_a_masked_view_is_split() -> None:
-    kernel = stored_where(lambda v, p, f: v.reshape((128, 4, 15))[:, 2], 128, 15)
+    kernel = stored_where(lambda v: v.reshape((128, 4, 15))[:, 2], 128, 15)
     assert_kernel_ok(kernel, X, expected=ones_in(np.s_[:, 30:45]))
 
 
 def test_masked_dimensions_are_not_merged() -> None:
-    kernel = stored_where(lambda v, p, f: v.reshape((64, 120)), 64, 120)
-    with pytest.raises(NKIError, match="merges dimension 0, which a mask"):
+    kernel = stored_where(lambda v: v.reshape((64, 120)), 64, 120)
+    with pytest.raises(
+        NKIError, match=r"from \(128, 60\) to .* merges dimension"
+    ) as caught:
         kernel(X)
+    assert caught.value.location is not None
+    assert caught.value.location.file.endswith("test_nki_views_again.py")
 
 
 @nki.jit
@@ -102,7 +107,7 @@ def test_an_open_range_stays_open_behind_a_slice() -> None:
         kernel(X)
 
 
-def gathered(change: Any) -> Any:
+def gathered(change: Callable[[Any], Any]) -> Any:
     """Loads `change` of the rows that an index tile picks."""
 
     def kernel(table: Any, rows: Any) -> Any:

@@ -36,8 +36,7 @@ def simulate(kernel: Any, **options: Any) -> Kernel:
     `simulate(kernel)[grid](*arrays)`: runs a kernel and returns NumPy arrays.
 
     `options` are those of `trace`, and `level`: the module that is executed, "penguin",
-    or what it is lowered to, "bir" or "dma"; all give the same bits. Other options have
-    no effect.
+    or what it is lowered to, "bir" or "dma"; all give the same bits.
     """
     return as_kernel(kernel, PERSONALITY).with_options(**options)
 

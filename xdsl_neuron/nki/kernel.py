@@ -17,6 +17,7 @@ from xdsl_neuron.arch import Arch, get_arch
 from xdsl_neuron.nki.binding import Binder, Binding
 from xdsl_neuron.nki.captured import Captured
 from xdsl_neuron.nki.grid import GridDim, as_grid
+from xdsl_neuron.nki.launch_options import check_options
 from xdsl_neuron.nki.run import Runner
 from xdsl_neuron.nki.specialise import Personality, Traced, trace_kernel
 from xdsl_neuron.tracer.context import current_or_none
@@ -124,11 +125,11 @@ class Kernel:
         """
         The same kernel traced, or with `level=` executed, otherwise.
 
-        Options that are unknown have no effect.
+        Options of the vendor's tools have no effect; others are refused.
         """
-        known = {
-            f.name: options[f.name] for f in fields(TraceOptions) if f.name in options
-        }
+        names = [field.name for field in fields(TraceOptions)]
+        check_options("trace", options, (*names, "level"))
+        known = {name: options[name] for name in names if name in options}
         level = options.get("level", self.level)
         if level not in (None, *LEVELS):
             raise NKIValueError(
@@ -165,9 +166,10 @@ def make_jit(personality: Personality) -> Callable[..., Any]:
         """
         Makes a function a kernel.
 
-        `mode` says what a call does on the vendor's stack; here it simulates. Other
-        options (`experimental_flags`, ...) are accepted and have no effect.
+        `mode` says what a call does on the vendor's stack; here it simulates. Options
+        of the vendor's tools (`experimental_flags`, ...) have no effect.
         """
+        check_options("jit", options, ("mode", "platform_target"))
 
         def make(function: Callable[..., Any]) -> Kernel:
             if isinstance(function, Kernel):

@@ -19,13 +19,7 @@ from xdsl_neuron.diagnostics import SourceLocation, source_location
 
 _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # `with trace.scope(...)` goes through contextlib.
-_OURS: Final = (
-    *(
-        os.path.join(_PACKAGE, part) + os.sep
-        for part in ("tracer", "nki", "tools", "dialects", "machine")
-    ),
-    contextlib.__file__,
-)
+_OURS: Final = (_PACKAGE + os.sep, contextlib.__file__)
 # Generated methods (dataclasses, enumerations) and frozen modules.
 _NOWHERE: Final = "<"
 

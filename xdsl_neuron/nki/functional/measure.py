@@ -12,6 +12,7 @@ from typing import Any
 from xdsl_neuron.nki.counts import Counts, count
 from xdsl_neuron.nki.functional.personality import PERSONALITY
 from xdsl_neuron.nki.kernel import Kernel, as_kernel
+from xdsl_neuron.nki.launch_options import check_options
 from xdsl_neuron.tracer.context import current_or_none
 from xdsl_neuron.tracer.errors import NKIRuntimeError
 
@@ -67,6 +68,7 @@ def _measuring(name: str, report: bool) -> Decorator:
         Options of the device's tools (`warmup`, `iters`, `save_neff_name`,
         `working_directory`, ...) have no effect.
         """
+        check_options(name, options, ("platform_target",))
 
         def make(function: Any) -> MeasuredKernel:
             plain = as_kernel(function, PERSONALITY)
