@@ -55,6 +55,22 @@ def api(function: Callable[P, R]) -> Callable[P, R]:
     return checked
 
 
+def one_instruction(function: Callable[P, R]) -> Callable[P, R]:
+    """As `api`, of a call that is one instruction whatever its operands are."""
+    call = api(function)
+
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        trace = current()
+        before, trace.splits = trace.splits, False
+        try:
+            return call(*args, **kwargs)
+        finally:
+            trace.splits = before
+
+    return checked
+
+
 def _refuse(
     function: Callable[..., object],
     signature: inspect.Signature,

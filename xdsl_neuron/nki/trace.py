@@ -107,6 +107,8 @@ class KernelTrace(AssignmentBuilders):
         before: Operation | None = None,
     ) -> str:
         """Inserts an instruction; tensors that a kernel placed keep their bytes."""
+        if self.pending is not None or self.broken_loop is not None:
+            self.settle()
         if self._point is None:
             self.addresses.check(views, len(kind.OUTS))
         return super().emit(

@@ -14,7 +14,8 @@ from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, Shape, broadcast_tiles
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
-from xdsl_neuron.tracer.state import Dep, TraceState
+from xdsl_neuron.tracer.splitting import SplitEmission
+from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.views import Buffer, Layout, View
 
 Number: TypeAlias = int | float
@@ -30,7 +31,7 @@ def immediate(value: Number) -> ImmediateAttr:
     return ImmediateAttr.of(int(value) if isinstance(value, bool) else value)
 
 
-class TileBuilders(TraceState):
+class TileBuilders(SplitEmission):
     """
     Fresh tiles and the normalisation of operands.
 
@@ -48,6 +49,8 @@ class TileBuilders(TraceState):
     ) -> None:
         super().__init__(name, arguments, arch, masks_allowed, options)
         self.view = view
+        # Only a language of whole tiles leaves it to the compiler how to cut them.
+        self.splits = masks_allowed
         self._constants: dict[tuple[Contents, TensorType], Buffer] = {}
         self._identities: dict[DType, Buffer] = {}
         self.random_states: dict[Engine, Buffer] = {}

@@ -4,7 +4,7 @@ from typing import Any
 
 from xdsl_neuron.arch import TRN1
 from xdsl_neuron.isa import Engine
-from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.api import one_instruction
 from xdsl_neuron.nki.arguments import as_mask, as_view, hidden_options
 from xdsl_neuron.nki.dtype import as_optional_dtype
 from xdsl_neuron.nki.enums import as_engine, engine
@@ -15,7 +15,7 @@ from xdsl_neuron.tracer.views import View
 _UNKNOWN = engine.unknown
 
 
-@api
+@one_instruction
 def tensor_copy_dynamic_src(
     src: Any,
     *,
@@ -39,7 +39,7 @@ def tensor_copy_dynamic_src(
     )
 
 
-@api
+@one_instruction
 def tensor_copy_dynamic_dst(
     *,
     dst: Any,

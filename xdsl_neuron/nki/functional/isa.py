@@ -6,7 +6,7 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.accumulators import as_fold, as_reduce_op
-from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.api import one_instruction
 from xdsl_neuron.nki.arguments import (
     as_axes,
     as_integer,
@@ -71,7 +71,7 @@ def _kind(dtype: Any) -> DType | None:
     return None if dtype is None else as_dtype(dtype)
 
 
-@api
+@one_instruction
 def nc_transpose(
     data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = _UNKNOWN
 ) -> View:
@@ -84,7 +84,7 @@ def nc_transpose(
     )
 
 
-@api
+@one_instruction
 def tensor_tensor(
     data1: Any,
     data2: Any,
@@ -107,7 +107,7 @@ def tensor_tensor(
     )
 
 
-@api
+@one_instruction
 def tensor_scalar(
     data: Any,
     op0: Any,
@@ -138,7 +138,7 @@ def tensor_scalar(
     )
 
 
-@api
+@one_instruction
 def activation(
     op: Any,
     data: Any,
@@ -177,7 +177,7 @@ def activation(
     )
 
 
-@api
+@one_instruction
 def tensor_reduce(
     op: Any,
     data: Any,
@@ -202,7 +202,7 @@ def tensor_reduce(
     )
 
 
-@api
+@one_instruction
 def reciprocal(
     data: Any, *, dtype: Any = None, mask: Any = None, **hidden: Any
 ) -> View:
@@ -215,7 +215,7 @@ def reciprocal(
     )
 
 
-@api
+@one_instruction
 def tensor_copy(
     src: Any,
     *,
@@ -234,7 +234,7 @@ def tensor_copy(
     )
 
 
-@api
+@one_instruction
 def tensor_copy_predicated(
     *,
     src: Any,
@@ -259,7 +259,7 @@ def tensor_copy_predicated(
     )
 
 
-@api
+@one_instruction
 def memset(
     shape: Any,
     value: Any,
@@ -280,7 +280,7 @@ def memset(
     )
 
 
-@api
+@one_instruction
 def iota(expr: Any, dtype: Any, *, mask: Any = None, **hidden: Any) -> View:
     """A tile holding an index expression."""
     if not isinstance(expr, IndexExpr) or not expr.shape:
@@ -294,7 +294,7 @@ def iota(expr: Any, dtype: Any, *, mask: Any = None, **hidden: Any) -> View:
     )
 
 
-@api
+@one_instruction
 def dma_copy(
     *,
     dst: Any,
@@ -318,7 +318,7 @@ def dma_copy(
     )
 
 
-@api
+@one_instruction
 def dma_transpose(
     src: Any,
     *,
@@ -341,7 +341,7 @@ def dma_transpose(
     )
 
 
-@api
+@one_instruction
 def local_gather(
     src_buffer: Any,
     index: Any,
@@ -363,7 +363,7 @@ def local_gather(
     )
 
 
-@api
+@one_instruction
 def nc_stream_shuffle(
     src: Any,
     dst: Any,

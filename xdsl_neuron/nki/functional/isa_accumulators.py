@@ -4,7 +4,7 @@ from typing import Any
 
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.accumulators import as_cumulative, as_fold, as_reduce_op
-from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.api import one_instruction
 from xdsl_neuron.nki.arguments import (
     as_mask,
     as_operand,
@@ -21,7 +21,7 @@ from xdsl_neuron.tracer.errors import NKIValueError
 from xdsl_neuron.tracer.views import View
 
 
-@api
+@one_instruction
 def scalar_tensor_tensor(
     *,
     data: Any,
@@ -50,7 +50,7 @@ def scalar_tensor_tensor(
     )
 
 
-@api
+@one_instruction
 def tensor_tensor_scan(
     data0: Any,
     data1: Any,
@@ -79,7 +79,7 @@ def tensor_tensor_scan(
     )
 
 
-@api
+@one_instruction
 def tensor_scalar_reduce(
     *,
     data: Any,
@@ -106,7 +106,7 @@ def tensor_scalar_reduce(
     )
 
 
-@api
+@one_instruction
 def tensor_scalar_cumulative(
     *,
     src: Any,
@@ -132,7 +132,7 @@ def tensor_scalar_cumulative(
     )
 
 
-@api
+@one_instruction
 def activation_reduce(
     op: Any,
     data: Any,
@@ -159,7 +159,7 @@ def activation_reduce(
     )
 
 
-@api
+@one_instruction
 def select_reduce(
     *,
     dst: Any,

@@ -4,7 +4,7 @@ from functools import partial
 from typing import Any
 
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.api import one_instruction
 from xdsl_neuron.nki.arguments import (
     as_integer,
     as_mask,
@@ -20,7 +20,7 @@ from xdsl_neuron.tracer.matrix import matmul_shape
 from xdsl_neuron.tracer.views import View
 
 
-@api
+@one_instruction
 def nc_matmul(
     stationary: Any,
     moving: Any,
@@ -69,7 +69,7 @@ def nc_matmul(
     return MatmulResult(shape, emit)
 
 
-@api
+@one_instruction
 def nc_matmul_sparse(
     moving: Any, stationary: Any, tags: Any, compress_ratio: int, **hidden: Any
 ) -> View:

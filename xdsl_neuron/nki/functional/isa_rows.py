@@ -10,7 +10,7 @@ from xdsl_neuron.nki.accumulators import (
     as_reduce_op,
     check_fp32_min,
 )
-from xdsl_neuron.nki.api import api
+from xdsl_neuron.nki.api import one_instruction
 from xdsl_neuron.nki.arguments import (
     as_mask,
     as_number,
@@ -28,7 +28,7 @@ from xdsl_neuron.tracer.index import IndexExpr, Mask, Shape, broadcast_shapes
 from xdsl_neuron.tracer.views import View
 
 
-@api
+@one_instruction
 def max8(*, src: Any, mask: Any = None, dtype: Any = None, **hidden: Any) -> View:
     """The 8 largest elements of each partition, descending."""
     return session().max8(
@@ -39,7 +39,7 @@ def max8(*, src: Any, mask: Any = None, dtype: Any = None, **hidden: Any) -> Vie
     )
 
 
-@api
+@one_instruction
 def nc_find_index8(
     *, data: Any, vals: Any, mask: Any = None, dtype: Any = None, **hidden: Any
 ) -> View:
@@ -53,7 +53,7 @@ def nc_find_index8(
     )
 
 
-@api
+@one_instruction
 def nc_match_replace8(
     *,
     data: Any,
@@ -76,7 +76,7 @@ def nc_match_replace8(
     )
 
 
-@api
+@one_instruction
 def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any) -> View:
     """Count, mean and M2 of the even elements, then of the odd ones."""
     return session().bn_stats(
@@ -87,7 +87,7 @@ def bn_stats(data: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any) -
     )
 
 
-@api
+@one_instruction
 def bn_aggr(data: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any) -> View:
     """Mean and variance of `bn_stats` triples."""
     return session().bn_aggr(
@@ -98,7 +98,7 @@ def bn_aggr(data: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any) ->
     )
 
 
-@api
+@one_instruction
 def tensor_partition_reduce(
     op: Any, data: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any
 ) -> View:
@@ -112,7 +112,7 @@ def tensor_partition_reduce(
     )
 
 
-@api
+@one_instruction
 def affine_select(
     pred: Any,
     on_true_tile: Any,
@@ -163,7 +163,7 @@ def _predicate(pred: Any, shape: Shape) -> tuple[Affine, AluOp]:
     return value, compare
 
 
-@api
+@one_instruction
 def range_select(
     *,
     on_true_tile: Any,
@@ -202,7 +202,7 @@ def range_select(
     )
 
 
-@api
+@one_instruction
 def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **hidden: Any) -> View:
     """The [start, end) of the segment each element is in: (1, N) to (1, 2, N)."""
     return session().sequence_bounds(
@@ -212,7 +212,7 @@ def sequence_bounds(*, segment_ids: Any, dtype: Any = None, **hidden: Any) -> Vi
     )
 
 
-@api
+@one_instruction
 def dropout(
     data: Any, prob: Any, *, mask: Any = None, dtype: Any = None, **hidden: Any
 ) -> View:
