@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import xdsl_neuron.nki.functional as nki
@@ -22,7 +23,7 @@ def corners() -> Any:
     return nl.mgrid[0:8, 0:2, 0:2, 0:2, 0:2, 0:2, 0:3]
 
 
-def neighbours(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def neighbours(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """NumPy's view of what `corners` reads of the first three free dimensions."""
     found = np.empty((8, 2, 2, 2, 2, 2, 3), np.float32)
     for a, b, c in np.ndindex(2, 2, 2):
@@ -30,7 +31,7 @@ def neighbours(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return found
 
 
-def indices_of(values: np.ndarray[Any, Any]) -> Any:
+def indices_of(values: npt.NDArray[Any]) -> Any:
     """NumPy's index arrays, one a dimension."""
     return np.indices(values.shape)
 
