@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode, QosClass
 from xdsl_neuron.nki.arguments import (
     as_axes,
@@ -16,10 +17,12 @@ from xdsl_neuron.nki.instruction import instruction
 from xdsl_neuron.nki.ops import Op, as_alu
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.dma import validate_dma_qos
-from xdsl_neuron.tracer.errors import NKINotImplementedError, NKIValueError
+from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import is_integer
 from xdsl_neuron.tracer.views import View
 
+_MAX_SOURCES = 16
+"""Sources of one dma_compute (nki.md 1.1)."""
 _PRIORITIES = (QosClass.P0, QosClass.P1, QosClass.P2, QosClass.P3)
 
 
@@ -113,10 +116,12 @@ def dma_compute(
     name: str | None = None,
 ) -> None:
     """
-    `dst` = the sum of `srcs`, computed by the DMA engines.
+    `dst` = the sum of up to 16 tensors, in fp32 and cast once, by the DMA engines.
 
-    With an indirect `dst` (`.ap(vector_offset=...)`) its rows are added to: the other
-    source is scattered. Sums of tensors that are not `dst` itself start with a copy.
+    Rows of one tensor may be picked by an index (`.ap(vector_offset=...)`): of `dst`,
+    which is a source too and is added to, or of a source that is added to `dst`. A
+    sum starts with its first source (our choice: the documents start it with 0, which
+    differs for -0 only).
     """
     if is_sequence(reduce_op):
         reduce_op, scales = scales, reduce_op  # 0.2 has scales first
@@ -124,41 +129,85 @@ def dma_compute(
         raise NKIValueError(
             "dma_compute currently only supports nl.add as its reduce op!"
         )
+    if not is_sequence(srcs):
+        raise NKITypeError("`srcs` of dma_compute must be a list of tensors")
     target, sources = as_view(dst, "dst"), [as_view(src, "srcs") for src in srcs]
-    _check_scales(sources, scales)
-    _accumulate(target, sources, as_oob(oob_mode), as_name(name))
+    _check_sources(target, sources, scales, unique_indices)
+    _sum(target, sources, as_oob(oob_mode), as_name(name))
 
 
-def _check_scales(sources: Sequence[View], scales: Any) -> None:
-    if scales is None:
-        return
-    factors = [as_number(scale, "scales") for scale in scales]
-    if len(factors) != len(sources):
-        raise NKIValueError(
-            "srcs and scales must have the same length, "
-            f"len(srcs)={len(sources)}, len(scales)={len(factors)}"
-        )
-    if any(factor != 1.0 for factor in factors):
-        raise NKINotImplementedError(
-            f"dma_compute with scales other than 1.0 is not supported, got {factors}"
-        )
-
-
-def _accumulate(
-    target: View, sources: Sequence[View], oob: OobMode, name: str | None
+def _check_sources(
+    target: View, sources: Sequence[View], scales: Any, unique_indices: bool
 ) -> None:
+    if scales is not None:
+        factors = [as_number(scale, "scales") for scale in scales]
+        if len(factors) != len(sources):
+            raise NKIValueError(
+                "srcs and scales must have the same length, "
+                f"len(srcs)={len(sources)}, len(scales)={len(factors)}"
+            )
+        if any(factor != 1.0 for factor in factors):
+            raise NKIValueError(
+                f"dma_compute: all values in `scales` must be 1.0, got {factors}; "
+                "scale the source on an engine first (nisa.tensor_scalar)"
+            )
+    if len(sources) > _MAX_SOURCES:
+        raise NKIValueError(
+            f"dma_compute sums at most {_MAX_SOURCES} sources, got {len(sources)}"
+        )
+    picked = [view for view in (target, *sources) if view.has_index]
+    if not picked:
+        return
+    if len(sources) != 2:
+        raise NKIValueError(
+            "dma_compute with a vector_offset takes exactly two sources, got "
+            f"{len(sources)}"
+        )
+    if not unique_indices:
+        raise NKIValueError(
+            "dma_compute with a vector_offset needs unique_indices=True: indices that "
+            "are not unique are not supported"
+        )
+    if not any(_same_rows(source, target) for source in sources):
+        raise NKIValueError(
+            "dma_compute with a vector_offset adds to `dst`, which must be one of "
+            "`srcs`"
+        )
+
+
+def _sum(target: View, sources: Sequence[View], oob: OobMode, name: str | None) -> None:
     trace = session()
     others = [source for source in sources if not _same_rows(source, target)]
     if len(sources) - len(others) > 1:
         raise NKIValueError("dma_compute: `dst` is among `srcs` more than once")
     if not others:
         raise NKIValueError("dma_compute needs a source that is not `dst`")
-    adds = len(others) < len(sources) or target.has_index
+    adds = len(others) < len(sources)
+    result = target
+    if len(sources) > 2 and target.element_type is not DType.FLOAT32:
+        # Each step rounds to the type it writes; the sum is rounded once.
+        result = trace.new_tile(target.shape, DType.FLOAT32, target.space)
+        others = list(sources)
+        adds = False
     for source in others:
-        trace.dma_copy(
-            source, target, rmw_op=AluOp.ADD if adds else None, oob_mode=oob, name=name
-        )
+        part, mode = source, oob
+        if source.has_index:
+            part, mode = _gathered(source, target, oob), OobMode.ERROR
+        rmw = AluOp.ADD if adds else None
+        trace.dma_copy(part, result, rmw_op=rmw, oob_mode=mode, name=name)
         adds = True
+    if result is not target:
+        trace.dma_copy(result, target, name=name)
+
+
+def _gathered(source: View, target: View, oob: OobMode) -> View:
+    """Rows of a source that an index picks, -0 (which adds nothing) for the others."""
+    trace = session()
+    tile = trace.new_tile(target.shape, source.element_type)
+    if oob is OobMode.SKIP:
+        trace.memset(value=-0.0, dst_tile=tile)
+    trace.dma_copy(source, tile, oob_mode=oob)
+    return tile
 
 
 def _same_rows(a: View, b: View) -> bool:
