@@ -79,37 +79,37 @@ def picked(x: Any) -> Any:
     return x.ap([[9, 8], [1, 9]], vector_offset=rows)
 
 
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (
-            lambda x: nisa.dma_compute(tile(40, 9), [x], nl.add, [0.5]),
-            r"all values in `scales` must be 1.0, got \[0.5\]; scale the source on an",
+REFUSED: list[tuple[Callable[[Any], Any], str]] = [
+    (
+        lambda x: nisa.dma_compute(tile(40, 9), [x], nl.add, [0.5]),
+        r"all values in `scales` must be 1.0, got \[0.5\]; scale the source on an",
+    ),
+    (
+        lambda x: nisa.dma_compute(tile(40, 9), [x] * 17, nl.add),
+        "sums at most 16 sources, got 17",
+    ),
+    (
+        lambda x: nisa.dma_compute(tile(40, 9), x, nl.add),
+        "`srcs` of dma_compute must be a list of tensors",
+    ),
+    (
+        lambda x: nisa.dma_compute(tile(8, 9), [picked(x), x, x], nl.add),
+        "takes exactly two sources, got 3",
+    ),
+    (
+        lambda x: nisa.dma_compute(tile(8, 9), [picked(x), tile(8, 9)], nl.add),
+        "adds to `dst`, which must be one of `srcs`",
+    ),
+    (
+        lambda x: nisa.dma_compute(
+            picked(x), [picked(x), tile(8, 9)], nl.add, unique_indices=False
         ),
-        (
-            lambda x: nisa.dma_compute(tile(40, 9), [x] * 17, nl.add),
-            "sums at most 16 sources, got 17",
-        ),
-        (
-            lambda x: nisa.dma_compute(tile(40, 9), x, nl.add),
-            "`srcs` of dma_compute must be a list of tensors",
-        ),
-        (
-            lambda x: nisa.dma_compute(tile(8, 9), [picked(x), x, x], nl.add),
-            "takes exactly two sources, got 3",
-        ),
-        (
-            lambda x: nisa.dma_compute(tile(8, 9), [picked(x), tile(8, 9)], nl.add),
-            "adds to `dst`, which must be one of `srcs`",
-        ),
-        (
-            lambda x: nisa.dma_compute(
-                picked(x), [picked(x), tile(8, 9)], nl.add, unique_indices=False
-            ),
-            "needs unique_indices=True",
-        ),
-    ],
-)
+        "needs unique_indices=True",
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED)
 def test_messages(call: Callable[[Any], Any], message: str) -> None:
     def kernel(x: Any) -> Any:
         call(x)
