@@ -51,7 +51,7 @@ def scatter_add(table, index, values):
         tile = nl.ndarray((ROWS, width), values.dtype, buffer=nl.sbuf)
         nisa.dma_copy(dst=tile, src=values[chosen, :])
         target = table.ap([[width, ROWS], [1, width]], vector_offset=rows)
-        nisa.dma_compute(dst=target, srcs=[tile], reduce_op=nl.add)
+        nisa.dma_compute(dst=target, srcs=[target, tile], reduce_op=nl.add)
     return table
 
 

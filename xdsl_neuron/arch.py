@@ -207,6 +207,9 @@ class Arch:
     max_dma_engine_tile_bytes: int = field(
         default=4096, metadata=_from("dma.md 8.7", "B")
     )
+    max_dma_sources: int = field(
+        default=16, metadata=_from("nki.md 1.1 dma_compute; bir.md 7.5 code 329")
+    )
     max_descriptor_count: int = field(
         default=65535, metadata=_from("dma.md 8.7 (DIRECT2D, u16)")
     )

@@ -34,7 +34,7 @@ penguin.func @rolled() {
   %t = penguin.alloc : <64x8xf32, sbuf>
   %u = penguin.alloc : <32x4xf32, sbuf>
   penguin.for parallel %i = 0 to 2 {
-    // CHECK:      penguin.matmul %broadcast <- %ones, %t[%i * 32, 1][1 x 1, 2 x 4] {accumulate = overwrite, engine = PE}
+    // CHECK:      penguin.matmul %broadcast <- %ones[0, 0][1 x 1, 1 x 32], %t[%i * 32, 1][1 x 1, 2 x 4] {accumulate = overwrite, engine = PE}
     // CHECK-NEXT: penguin.tensor_copy %u[0, 0][1 x 32, 1 x 4] <- %broadcast
     penguin.tensor_copy %u <- %t[%i * 32, 1][0 x 32, 2 x 4]
   }

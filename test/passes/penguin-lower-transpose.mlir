@@ -41,13 +41,13 @@ penguin.func @multiplied() {
 // Through PSUM of fp32, where the result is narrower: what it waits for, both wait for.
 
 // CHECK-LABEL: penguin.func @narrow
-// CHECK:         penguin.matmul %transposed <- %t[0, 0][1 x 64, 1 x 32], %identity_bf16[0, 0][1 x 64, 1 x 64] {accumulate = overwrite, engine = PE, after = [flow "A"], kept = 1 : i64}
-// CHECK-NEXT:    penguin.tensor_copy @T %p[0, 0][1 x 32, 1 x 64] <- %transposed {after = [flow "A"], kept = 1 : i64}
+// CHECK:         penguin.matmul %transposed <- %t[0, 0][1 x 64, 1 x 32], %identity_bf16[0, 0][1 x 64, 1 x 64] {accumulate = overwrite, engine = PE, after = [flow "A"]}
+// CHECK-NEXT:    penguin.tensor_copy @T %p[0, 0][1 x 32, 1 x 64] <- %transposed {after = [flow "A"]}
 penguin.func @narrow() {
   %t = penguin.alloc : <64x32xbf16, sbuf>
   %p = penguin.alloc : <32x64xbf16, psum>
   penguin.memset @A %t {value = 2.0}
-  penguin.transpose @T %p <- %t {after = [flow "A"], kept = 1 : i64}
+  penguin.transpose @T %p <- %t {after = [flow "A"]}
   penguin.return
 }
 }

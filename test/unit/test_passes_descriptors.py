@@ -101,7 +101,7 @@ def test_copies_are_the_transfer(transfer: tuple[Side, Side], ordered: bool) -> 
         )
     )
     found: list[tuple[int, int]] = []
-    for to, of in copies(left, right, ordered):
+    for to, of in copies((left, right), ordered):
         assert to.count == of.count
         check_limits(to, left.element_bytes)
         check_limits(of, right.element_bytes)
@@ -115,21 +115,21 @@ def test_copies_are_the_transfer(transfer: tuple[Side, Side], ordered: bool) -> 
 
 def test_a_long_run_is_one_descriptor_where_it_divides() -> None:
     side = Side(access([(1, 1 << 20)]), 4)
-    ((left, right),) = copies(side, side, True)
+    ((left, right),) = copies((side, side), True)
     assert left == right
     assert left.pairs == ((65536, 64), (4, 16384))
 
 
 def test_a_long_run_that_does_not_divide_leaves_a_rest() -> None:
     side = Side(access([(1, 65537)]), 1)
-    found = [left for left, _ in copies(side, side, True)]
+    found = [left for left, _ in copies((side, side), True)]
     assert found == [access([(1, 65536)]), access([(1, 1)], 65536)]
 
 
 def test_many_strided_elements_are_counted_in_16_bits() -> None:
     left = Side(access([(2, 65537)]), 4)
     right = Side(access([(3, 65537)]), 4)
-    found = [pair for pair, _ in copies(left, right, True)]
+    found = [pair for pair, _ in copies((left, right), True)]
     assert sum(each.count for each in found) == 65537
     assert all(num <= COUNT_MAX for each in found for _, num in each.pairs)
 
@@ -137,15 +137,15 @@ def test_many_strided_elements_are_counted_in_16_bits() -> None:
 def test_far_steps_are_enumerated() -> None:
     left = Side(access([(1 << 30, 3), (1, 4)]), 4)
     right = Side(access([(4, 3), (1, 4)]), 4)
-    found = [left for left, _ in copies(left, right, False)]
+    found = [left for left, _ in copies((left, right), False)]
     assert found == [access([(4, 4)], at << 32) for at in range(3)]
 
 
 def test_the_shortest_dimension_is_enumerated() -> None:
     left = Side(access([(1, 128), (96, 8), (16, 3), (1, 4)], 0, 0), 4)
     right = Side(access([(1000, 128), (4, 8), (100, 3), (1, 4)]), 4)
-    assert len(list(copies(left, right, False))) == 3
-    assert len(list(copies(left, right, True))) == 128
+    assert len(list(copies((left, right), False))) == 3
+    assert len(list(copies((left, right), True))) == 128
 
 
 @st.composite

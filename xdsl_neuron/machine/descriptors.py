@@ -9,7 +9,7 @@ from xdsl_neuron.isa import AluOp
 from xdsl_neuron.machine.indirect import Gather, Scatter
 from xdsl_neuron.machine.sides import Side
 from xdsl_neuron.machine.site import Emitter, Scope, Site
-from xdsl_neuron.machine.transfer import Replicated, Transfer
+from xdsl_neuron.machine.transfer import Folded, Replicated, Transfer
 from xdsl_neuron.machine.transposes import GatherTranspose, Permuted
 
 
@@ -20,7 +20,7 @@ def _side(site: Site, scope: Scope, operand: Operand) -> Side:
     slot = scope.slots.get(operand.value)
     if slot is None:
         raise site.refuse(f"operand '{operand.name}' is not a tensor of this function")
-    dtype = op.dst_dtype.data if operand.name == "dst" else op.src_dtype.data
+    dtype = op.element_type(operand.name)
     return Side(operand, slot, site.depths, scope.ranges, dtype=dtype, in_bytes=True)
 
 
@@ -30,6 +30,11 @@ class _Copy(Transfer):
 
 
 class _Replicate(Replicated):
+    def make_side(self, scope: Scope, operand: Operand) -> Side:
+        return _side(self, scope, operand)
+
+
+class _Fold(Folded):
     def make_side(self, scope: Scope, operand: Operand) -> Side:
         return _side(self, scope, operand)
 
@@ -72,6 +77,10 @@ def _replicate(scope: Scope, op: dma.ReplicateOp) -> Emitter:
     return _Replicate(scope, op).emit
 
 
+def _fold(scope: Scope, op: dma.FoldOp) -> Emitter:
+    return _Fold(scope, op).emit
+
+
 def _gather(scope: Scope, op: dma.GatherOp) -> Emitter:
     return _Gather(scope, op, op.limit, op.oob.data).emit
 
@@ -93,6 +102,7 @@ HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     dma.CopyOp: _copy,
     dma.CceOp: _cce,
     dma.ReplicateOp: _replicate,
+    dma.FoldOp: _fold,
     dma.GatherOp: _gather,
     dma.ScatterOp: _scatter,
     dma.TransposeOp: _transpose,

@@ -4,11 +4,14 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any, ClassVar, Final
 
+import numpy as np
+
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import dma as isa
+from xdsl_neuron.dialects.instructions.dma_fold import Fold, FoldedSources
 from xdsl_neuron.dialects.neuron import AluOpAttr
 from xdsl_neuron.isa import AluOp, OobMode
-from xdsl_neuron.machine.build import Build
+from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.site import Emitter, Scope, Site
 from xdsl_neuron.mask import Box, boxes
 from xdsl_neuron.numerics import casts, movement
@@ -96,6 +99,45 @@ class Replicated(Transfer):
             build.move(dst, place, src, source, self.kernel)
 
 
+class Folded(Transfer):
+    """Folds the k-th elements of all sources into the k-th of `dst`."""
+
+    op: FoldedSources
+
+    def __init__(self, scope: Scope, instruction: FoldedSources) -> None:
+        super().__init__(scope, instruction)
+        self.sources = instruction.sources()
+        given = instruction.constants
+        constants = None
+        if given is not None:
+            constants = tuple(float(each.value) for each in given.immediates)
+        dtypes = tuple(self.sides[name].dtype for name in self.sources)
+        fold = movement.dma_reduce(
+            self.sides["dst"].dtype, dtypes, instruction.op.data, constants
+        )
+
+        def step(out: Array, *given: Array) -> None:
+            if any(x.shape != out.shape for x in given):
+                given = tuple(x.reshape(-1) for x in given)
+                total = np.empty(out.size, out.dtype)
+                fold(total, *given)
+                out[...] = total.reshape(out.shape)
+            else:
+                fold(out, *given)
+
+        self._step = step
+
+    def emit_box(self, build: Build, box: Box) -> None:
+        arrays: list[Any] = []
+        for name in ("dst", *self.sources):
+            side = self.sides[name]
+            span = self.clipped(build, name, box)
+            touch = build.writes if name == "dst" else build.reads
+            touch(side, *span, side.strides)
+            arrays.append(build.view(side.slot, side.numpy, *span, side.strides))
+        build.emit(self._step, *arrays)
+
+
 def adds(op: AluOpAttr | None) -> bool:
     """Whether a read-modify-write operation accumulates."""
     return op is not None and op.data is AluOp.ADD
@@ -118,9 +160,14 @@ def _replicate(scope: Scope, op: isa.Replicate) -> Emitter:
     return Replicated(scope, op).emit
 
 
+def _fold(scope: Scope, op: Fold) -> Emitter:
+    return Folded(scope, op).emit
+
+
 HANDLERS: Final[dict[type, Callable[[Scope, Any], Emitter]]] = {
     isa.Load: _load,
     isa.Save: _store,
     isa.Copy: _copy,
     isa.Replicate: _replicate,
+    Fold: _fold,
 }

@@ -28,6 +28,7 @@ from xdsl_neuron.dialects.instructions.dma import (
     IndirectLoad,
     Replicate,
 )
+from xdsl_neuron.dialects.instructions.dma_fold import Fold
 from xdsl_neuron.dialects.instructions.transpose import (
     DmaIndirectTranspose,
     DmaTranspose,
@@ -228,6 +229,8 @@ class _Transfer:
                 yield from self._indirect(self.instruction, accesses)
             elif isinstance(self.instruction, Replicate):
                 yield from self._replicate(accesses)
+            elif isinstance(self.instruction, Fold):
+                yield from self._fold(self.instruction, accesses)
             else:
                 yield from self._direct(accesses)
 
@@ -241,8 +244,27 @@ class _Transfer:
             Side(accesses["dst"], dst.dtype.bytes),
             Side(accesses["src"], src.dtype.bytes),
         )
-        for pair in copies(*sides, ordered):
+        for pair in copies(sides, ordered):
             yield kind.make((dst.value, src.value), self._dtypes(), pair)
+
+    def _fold(
+        self, instruction: Fold, accesses: dict[str, Access]
+    ) -> Iterator[dma.Descriptor]:
+        """Pieces of all sources in step."""
+        names = ["dst", *instruction.sources()]
+        sides = [Side(accesses[name], self.data[name].dtype.bytes) for name in names]
+        for name in names[1:]:
+            self._check_overlap(accesses["dst"], accesses[name], name)
+        properties: dict[str, Attribute] = {
+            dma.dtype_property(name): _dtype(self.data[name].dtype) for name in names
+        }
+        properties["op"] = instruction.op
+        if instruction.constants is not None:
+            properties["constants"] = instruction.constants
+        values = [self.data[name].value for name in names]
+        ordered = not _injective(accesses["dst"], self.data["dst"].pitch)
+        for parts in copies(sides, ordered):
+            yield dma.FoldOp.make(values, dict(properties), parts)
 
     def _replicate(self, accesses: dict[str, Access]) -> Iterator[dma.Descriptor]:
         """One descriptor, or one for each group of columns that one can hold."""
@@ -310,9 +332,9 @@ class _Transfer:
             "src_dtype": _dtype(self.data["src"].dtype),
         }
 
-    def _check_overlap(self, dst: Access, src: Access) -> None:
+    def _check_overlap(self, dst: Access, src: Access, name: str = "src") -> None:
         """The verifier refuses partial overlap of what it knows before unrolling."""
-        left, right = self.data["dst"], self.data["src"]
+        left, right = self.data["dst"], self.data[name]
         if left.value is not right.value or dst == src:
             return
         sides = (_bytes(dst, left), _bytes(src, right))

@@ -385,6 +385,7 @@ _HANDLERS: dict[type[Operation], Handler] = {
     penguin.NeuronIndirectSaveOp: _same(bir.GenericIndirectSaveOp),
     penguin.NeuronIndirectRMWOp: _same(bir.IndirectSaveAccumulateOp),
     penguin.NeuronReplicateAPOp: _same(bir.DMACopyReplicateOp),
+    penguin.TiledOffloadedFMAOp: _same(bir.DMACopyCceOp),
     penguin.DMATransposeLoadOp: _dma_transpose(bir.DMACopyTransposeOp, None),
     penguin.DMATransposeCopyOp: _dma_transpose(bir.DMACopyTransposeOp, None),
     penguin.DMAIndirectTransposeOp: _dma_transpose(

@@ -1,7 +1,7 @@
 """
 Cutting a transfer into descriptors: pure arithmetic on accesses.
 
-Both sides of a transfer are walked together (`access.align`). The partitions of an
+The sides of a transfer are walked together (`access.align_all`). The partitions of an
 on-chip side are a dimension of their own: its patterns are laid out with a pitch no
 tensor reaches, so that a step says which of the two it is. A descriptor side is one
 contiguous run and two strided dimensions (dma.md 8.1, 8.7).
@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from xdsl_neuron.access import Nest, Pairs, Pattern, align
+from xdsl_neuron.access import JointNest, Pattern, align_all, apart, joined
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.dma import (
     COUNT_MAX,
@@ -22,12 +22,10 @@ from xdsl_neuron.dialects.dma import (
     STRIDED_DIMS_MAX,
 )
 from xdsl_neuron.dialects.neuron import Access
+from xdsl_neuron.lattice import Pairs
 
 _PITCH = 1 << 48
 """Elements between partitions, and between the rows an index picks."""
-
-_JOINT = 1 << 128
-"""Steps of two sides as one number: `left * _JOINT + right`."""
 
 
 class Form(NamedTuple):
@@ -78,56 +76,70 @@ class Loop(NamedTuple):
     """A dimension of a nest: its count and its step on each side, in elements."""
 
     num: int
-    left: int
-    right: int
+    steps: tuple[int, ...]
 
 
-def copies(left: Side, right: Side, ordered: bool) -> Iterator[tuple[Access, Access]]:
+def copies(sides: Sequence[Side], ordered: bool) -> Iterator[tuple[Access, ...]]:
     """
-    Descriptor accesses in bytes that together copy `right` to `left`, in elements.
+    Descriptor accesses in bytes, one a side, that together walk all sides in step.
 
     `ordered` keeps the order of the elements; otherwise a nest of too many dimensions
     is cut along its shortest.
     """
-    for part_left, part_right in _parts(left.form, right.form, ordered):
-        yield left.at(part_left), right.at(part_right)
+    for parts in _parts(tuple(side.form for side in sides), ordered):
+        yield tuple(side.at(part) for side, part in zip(sides, parts, strict=True))
 
 
 @lru_cache(maxsize=1024)
-def _parts(left: Form, right: Form, ordered: bool) -> tuple[tuple[Part, Part], ...]:
-    nests = align(left.pattern(), right.pattern())
-    return tuple(part for nest in nests for part in _cut(nest, left, right, ordered))
+def _parts(forms: tuple[Form, ...], ordered: bool) -> tuple[tuple[Part, ...], ...]:
+    nests = align_all([form.pattern() for form in forms])
+    return tuple(part for nest in nests for part in _cut(nest, forms, ordered))
+
+
+def _loops(nest: JointNest) -> list[Loop]:
+    return [
+        Loop(num, steps)
+        for num, steps in zip(nest.nums, zip(*nest.steps, strict=True), strict=True)
+    ]
 
 
 def _cut(
-    nest: Nest, left: Form, right: Form, ordered: bool
-) -> Iterator[tuple[Part, Part]]:
-    loops = [Loop(*each) for each in zip(nest.nums, nest.steps_a, nest.steps_b)]
-    outer, inner = _outer_loops(loops, left, right, ordered)
-    limit, most = _limits(inner, left, right, STRIDED_DIMS_MAX)
-    pieces = list(_split(inner, limit, most))
-    for at_left, at_right in _starts(nest, outer):
-        for (first_left, first_right), found in pieces:
-            steps_left = [(loop.left, loop.num) for loop in found]
-            steps_right = [(loop.right, loop.num) for loop in found]
-            yield (
-                _part(left, at_left + first_left, steps_left),
-                _part(right, at_right + first_right, steps_right),
+    nest: JointNest, forms: Sequence[Form], ordered: bool
+) -> Iterator[tuple[Part, ...]]:
+    loops = _loops(nest)
+    outer, inner = _outer_loops(loops, forms, ordered)
+    limit, most = _limits(inner, forms, STRIDED_DIMS_MAX)
+    pieces = list(_split(inner, len(forms), limit, most))
+    for starts in _starts(nest, outer):
+        for firsts, found in pieces:
+            yield tuple(
+                _part(form, start + first, _steps(found, at))
+                for at, (form, start, first) in enumerate(
+                    zip(forms, starts, firsts, strict=True)
+                )
             )
 
 
-def _starts(nest: Nest, outer: Sequence[Loop]) -> Iterator[tuple[int, int]]:
-    """Where each iteration of the outer loops begins, on both sides."""
+def _steps(loops: Sequence[Loop], side: int) -> list[tuple[int, int]]:
+    """(step, num) of loops on one side."""
+    return [(loop.steps[side], loop.num) for loop in loops]
+
+
+def _starts(nest: JointNest, outer: Sequence[Loop]) -> Iterator[tuple[int, ...]]:
+    """Where each iteration of the outer loops begins, on every side."""
     for indices in product(*(range(loop.num) for loop in outer)):
-        at_left, at_right = nest.start_a, nest.start_b
-        for index, loop in zip(indices, outer, strict=True):
-            at_left += index * loop.left
-            at_right += index * loop.right
-        yield at_left, at_right
+        yield tuple(
+            start
+            + sum(
+                index * loop.steps[side]
+                for index, loop in zip(indices, outer, strict=True)
+            )
+            for side, start in enumerate(nest.starts)
+        )
 
 
 def _outer_loops(
-    loops: list[Loop], left: Form, right: Form, ordered: bool
+    loops: list[Loop], forms: Sequence[Form], ordered: bool
 ) -> tuple[list[Loop], list[Loop]]:
     """Loops that become descriptors of their own, and those inside a descriptor."""
     outer: list[Loop] = []
@@ -138,25 +150,24 @@ def _outer_loops(
         inner.remove(loop)
         outer.append(loop)
 
-    while wide := [each for each in inner if _too_far(each, left, right)]:
+    while wide := [each for each in inner if _too_far(each, forms)]:
         move(wide)
-    for side, position in ((left, 1), (right, 2)):
-        while side.on_chip:
-            partitions = [each for each in inner if _steps_partitions(each[position])]
+    for side, form in enumerate(forms):
+        while form.on_chip:
+            partitions = [each for each in inner if _steps_partitions(each.steps[side])]
             if len(partitions) < 2:
                 break
             move(partitions)
-    while len(inner) > _limits(inner, left, right, STRIDED_DIMS_MAX)[0]:
+    while len(inner) > _limits(inner, forms, STRIDED_DIMS_MAX)[0]:
         move(inner[:-1])
     outer.sort(key=loops.index)
     return outer, inner
 
 
-def _too_far(loop: Loop, left: Form, right: Form) -> bool:
-    sides = ((loop.left, left), (loop.right, right))
+def _too_far(loop: Loop, forms: Sequence[Form]) -> bool:
     return any(
-        not _steps_partitions(step) and abs(step) * side.element_bytes > STEP_MAX
-        for step, side in sides
+        not _steps_partitions(step) and abs(step) * form.element_bytes > STEP_MAX
+        for step, form in zip(loop.steps, forms, strict=True)
     )
 
 
@@ -165,37 +176,32 @@ def _steps_partitions(step: int) -> bool:
 
 
 def _limits(
-    loops: Sequence[Loop], left: Form, right: Form, strided: int
+    loops: Sequence[Loop], forms: Sequence[Form], strided: int
 ) -> tuple[int, int]:
     """How many loops a descriptor takes, and the innermost one's count."""
     if not loops:
         return strided, COUNT_MAX
     contiguous = [
-        side.element_bytes
-        for side, step in ((left, loops[-1].left), (right, loops[-1].right))
+        form.element_bytes
+        for form, step in zip(forms, loops[-1].steps, strict=True)
         if step == 1
     ]
     most = (
         min(RUN_BYTES_MAX // size for size in contiguous) if contiguous else COUNT_MAX
     )
-    if len(contiguous) == 2:
+    if len(contiguous) == len(forms):
         return strided + 1, most
     return strided, min(most, COUNT_MAX)
 
 
 def _split(
-    loops: Sequence[Loop], limit: int, most: int
-) -> Iterator[tuple[tuple[int, int], list[Loop]]]:
-    """((start left, start right), loops) within the limits, in order."""
-    pairs = tuple((loop.left * _JOINT + loop.right, loop.num) for loop in loops)
+    loops: Sequence[Loop], sides: int, limit: int, most: int
+) -> Iterator[tuple[tuple[int, ...], list[Loop]]]:
+    """(starts, loops) within the limits, in order."""
+    pairs = tuple((joined(loop.steps), loop.num) for loop in loops)
     for piece in Pattern(0, pairs).split(limit, COUNT_MAX, most):
-        found = [Loop(num, *_apart(step)) for step, num in piece.pairs]
-        yield _apart(piece.start), found
-
-
-def _apart(joint: int) -> tuple[int, int]:
-    left = (joint + _JOINT // 2) // _JOINT
-    return left, joint - left * _JOINT
+        found = [Loop(num, apart(step, sides)) for step, num in piece.pairs]
+        yield apart(piece.start, sides), found
 
 
 def _part(form: Form, start: int, steps: Sequence[tuple[int, int]]) -> Part:
@@ -237,38 +243,36 @@ def _row_parts(rows: Form, chip: Form) -> tuple[tuple[Part, Part], ...] | None:
     Rows are laid out one pitch apart, so that they stay a dimension of their own.
     """
     step, count = rows.pairs[0]
+    forms = (rows, chip)
     walked = Pattern(0, ((_PITCH, count), *rows.pairs[1:]))
-    nests = list(align(walked, chip.pattern()))
-    picked, columns = _row_loops(nests)
+    nests = list(align_all((walked, chip.pattern())))
+    picked, columns = _row_loops(nests[0])
     strided = STRIDED_DIMS_MAX - max(len(picked), 1 if count > 1 else 0)
     if len(nests) > 1 or strided < 0:
         return None
-    if sum(_steps_partitions(each.right) for each in picked) > 1:
+    if sum(_steps_partitions(each.steps[1]) for each in picked) > 1:
         return None
     outer, inner = list[Loop](), columns
-    while inner and len(inner) > _limits(inner, rows, chip, strided)[0]:
+    while inner and len(inner) > _limits(inner, forms, strided)[0]:
         outer.append(inner[0])
         inner = inner[1:]
-    limit, most = _limits(inner, rows, chip, strided)
-    pieces = list(_split(inner, max(limit, 1), most))
+    limit, most = _limits(inner, forms, strided)
+    pieces = list(_split(inner, len(forms), max(limit, 1), most))
     found: list[tuple[Part, Part]] = []
     for at_rows, at_chip in _starts(nests[0], outer):
         for (first_rows, first_chip), loops in pieces:
-            content = _part(
-                rows, at_rows + first_rows, [(loop.left, loop.num) for loop in loops]
-            )
+            content = _part(rows, at_rows + first_rows, _steps(loops, 0))
             pairs = ((step * rows.element_bytes, count), *content.pairs)
-            on_chip = [(loop.right, loop.num) for loop in (*picked, *loops)]
+            on_chip = _steps((*picked, *loops), 1)
             chip_part = _part(chip, at_chip + first_chip, on_chip)
             found.append((content._replace(pairs=pairs), chip_part))
     return tuple(found)
 
 
-def _row_loops(nests: Sequence[Nest]) -> tuple[list[Loop], list[Loop]]:
-    """The first nest's loops over rows, which are its outermost, and over columns."""
-    nest = nests[0]
-    loops = [Loop(*each) for each in zip(nest.nums, nest.steps_a, nest.steps_b)]
-    rows = sum(_steps_partitions(loop.left) for loop in loops)
+def _row_loops(nest: JointNest) -> tuple[list[Loop], list[Loop]]:
+    """A nest's loops over rows, which are its outermost, and over columns."""
+    loops = _loops(nest)
+    rows = sum(_steps_partitions(loop.steps[0]) for loop in loops)
     return loops[:rows], loops[rows:]
 
 

@@ -99,6 +99,7 @@ from xdsl_neuron.dialects.bir.structure import (
 )
 from xdsl_neuron.dialects.bir.sync import SYNC_OPERATIONS, CoreBarrierOp
 from xdsl_neuron.dialects.bir.transfer import (
+    DMACopyCceOp,
     DMACopyGatherTransposeOp,
     DMACopyOp,
     DMACopyReplicateOp,
@@ -125,6 +126,7 @@ Bir = Dialect(
         DMACopyOp,
         DMACopyTransposeOp,
         DMACopyReplicateOp,
+        DMACopyCceOp,
         DMACopyGatherTransposeOp,
         GenericIndirectLoadOp,
         GenericIndirectSaveOp,
@@ -220,6 +222,7 @@ __all__ = [
     "ContinueIfOp",
     "CopyPredicatedOp",
     "CoreBarrierOp",
+    "DMACopyCceOp",
     "DMACopyGatherTransposeOp",
     "DMACopyOp",
     "DMACopyReplicateOp",

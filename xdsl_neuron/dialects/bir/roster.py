@@ -102,6 +102,7 @@ _DESCRIPTORS: Final = {
     "dma.gather": "DMADescriptorCopy",
     "dma.scatter": "DMADescriptorCopy",
     "dma.cce": "DMADescriptorCCE",
+    "dma.fold": "DMADescriptorCCE",
     "dma.replicate": "DMADescriptorReplicate",
     "dma.transpose": "DMADescriptorTranspose",
     "dma.gather_transpose": "DMADescriptorTranspose",

@@ -25,6 +25,7 @@ from xdsl_neuron.dialects.bir.trigger import BirDma
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions import (
     dma,
+    dma_fold,
     gather,
     transpose,
 )
@@ -73,6 +74,14 @@ class DMACopyReplicateOp(dma.Replicate, BirDma):
     """A `DMACopy` of mode Replicate."""
 
     name = "bir.dma_copy_replicate"
+    ROW: ClassVar = Row(32, "DMACopy")
+
+
+@irdl_op_definition
+class DMACopyCceOp(dma_fold.Fold, BirDma):
+    """A `DMACopy` of mode CCE: several sources, folded."""
+
+    name = "bir.dma_copy_cce"
     ROW: ClassVar = Row(32, "DMACopy")
 
 

@@ -15,6 +15,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     traits_def,
@@ -29,6 +30,7 @@ from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instruction_text import symbol_text
 from xdsl_neuron.dialects.instructions.dma import widened
+from xdsl_neuron.dialects.instructions.dma_fold import SOURCES, FoldedSources
 from xdsl_neuron.dialects.neuron import (
     AluOpAttr,
     DTypeAttr,
@@ -37,6 +39,7 @@ from xdsl_neuron.dialects.neuron import (
 )
 from xdsl_neuron.dialects.neuron.text import Cursor, resume
 from xdsl_neuron.dialects.operand import Operand
+from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, OobMode
 
 RUN_BYTES_MAX = Arch.max_descriptor_bytes
@@ -102,6 +105,11 @@ class BlockOp(IRDLOperation):
         printer.print_region(self.body, print_empty_block=False)
 
 
+def dtype_property(name: str) -> str:
+    """The property that holds the element type of a descriptor's side."""
+    return f"{name}_dtype"
+
+
 class Descriptor(Instruction):
     """
     A transfer the queue executes: `dst` and `src` in bytes, with element types.
@@ -117,10 +125,18 @@ class Descriptor(Instruction):
     dst_dtype = prop_def(DTypeAttr)
     src_dtype = prop_def(DTypeAttr)
 
+    def sides(self) -> list[Operand]:
+        """The operands whose elements are moved, the destination first."""
+        return [o for name, o in self.data().items() if name != "index"]
+
+    def element_type(self, name: str) -> DType:
+        """The element type of one side; the default where it does not say."""
+        found = self.properties.get(dtype_property(name))
+        return found.data if isinstance(found, DTypeAttr) else self.src_dtype.data
+
     def element_bytes(self, name: str) -> int:
         """Bytes of an element on one side."""
-        dtype = self.dst_dtype if name == "dst" else self.src_dtype
-        return dtype.data.bytes
+        return self.element_type(name).bytes
 
     @gate(
         "Out-of-bound access for tensor `...` on dimension ... index range ... "
@@ -187,12 +203,13 @@ class Descriptor(Instruction):
     @gate("DMA instruction must read and write same number of elements", "dma.md 9.8")
     def equal_counts(self) -> None:
         """Both sides have the same number of elements."""
-        data = self.data()
-        if data["dst"].access.count != data["src"].access.count:
-            raise VerifyException(
-                "DMA instruction must read and write same number of elements, got "
-                f"{data['dst'].access.count} and {data['src'].access.count}"
-            )
+        dst, *sources = self.sides()
+        for src in sources:
+            if dst.access.count != src.access.count:
+                raise VerifyException(
+                    "DMA instruction must read and write same number of elements, got "
+                    f"{dst.access.count} and {src.access.count}"
+                )
 
     @gate(
         "three dims per side at most: one contiguous run and two strided dims",
@@ -200,9 +217,8 @@ class Descriptor(Instruction):
     )
     def descriptor_limits(self) -> None:
         """What the DIRECT2D word can say."""
-        for name, operand in self.data().items():
-            if name in ("dst", "src"):
-                self._check_limits(operand, self.element_bytes(name))
+        for operand in self.sides():
+            self._check_limits(operand, self.element_bytes(operand.name))
 
     def _check_limits(self, operand: Operand, element_bytes: int) -> None:
         pairs = [pair for pair in operand.access.pairs if pair[1] > 1]
@@ -333,6 +349,39 @@ class CceOp(Descriptor):
             )
 
 
+@irdl_op_definition
+class FoldOp(FoldedSources, Descriptor):
+    """Folds several sources in fp32 (ordinal 70); each has its element type."""
+
+    name = "dma.fold"
+
+    src1_dtype = opt_prop_def(DTypeAttr)
+    src2_dtype = opt_prop_def(DTypeAttr)
+    src3_dtype = opt_prop_def(DTypeAttr)
+    src4_dtype = opt_prop_def(DTypeAttr)
+    src5_dtype = opt_prop_def(DTypeAttr)
+    src6_dtype = opt_prop_def(DTypeAttr)
+    src7_dtype = opt_prop_def(DTypeAttr)
+    src8_dtype = opt_prop_def(DTypeAttr)
+    src9_dtype = opt_prop_def(DTypeAttr)
+    src10_dtype = opt_prop_def(DTypeAttr)
+    src11_dtype = opt_prop_def(DTypeAttr)
+    src12_dtype = opt_prop_def(DTypeAttr)
+    src13_dtype = opt_prop_def(DTypeAttr)
+    src14_dtype = opt_prop_def(DTypeAttr)
+    src15_dtype = opt_prop_def(DTypeAttr)
+
+    @gate("an element type for each source", "dma.md 4", "our choice")
+    def source_types(self) -> None:
+        """Those that are there have one, and no other."""
+        present = self.data_values()
+        for name in SOURCES:
+            if (name in present) != (dtype_property(name) in self.properties):
+                raise VerifyException(
+                    f"source '{name}' and its '{dtype_property(name)}' go together"
+                )
+
+
 class IndirectDescriptor(Descriptor):
     """
     Rows picked by 32-bit indices in SBUF (the INDIRECT1D word, dma.md 8.5).
@@ -435,6 +484,7 @@ Dma = Dialect(
         CopyOp,
         TransposeOp,
         CceOp,
+        FoldOp,
         ReplicateOp,
         GatherOp,
         GatherTransposeOp,

@@ -46,7 +46,15 @@ class DmaInstruction(Instruction):
     OUTS: ClassVar = ("dst",)
     INS: ClassVar = ("src",)
 
+    MOVED: ClassVar[tuple[str, ...]] = ("dst", "src")
+    """Operands whose elements are moved: where to, and where from."""
+
     dma_qos = prop_def(QosClassAttr, default_value=QosClassAttr(QosClass.UNASSIGNED))
+
+    def moved(self) -> list[Operand]:
+        """The present ones of `MOVED`, the destination first."""
+        data = self.data()
+        return [data[name] for name in self.MOVED if name in data]
 
     @gate(
         "Expected operand '...' of '...' to be in address space '...', "
@@ -55,8 +63,8 @@ class DmaInstruction(Instruction):
     )
     def dma_spaces(self) -> None:
         """The DMA engines reach HBM and SBUF."""
-        for name in ("dst", "src"):
-            self._check_space(self.data()[name], (Space.HBM, Space.SBUF))
+        for operand in self.moved():
+            self._check_space(operand, (Space.HBM, Space.SBUF))
 
     def _check_space(self, operand: Operand, allowed: tuple[Space, ...]) -> None:
         if operand.space not in allowed:
@@ -69,13 +77,13 @@ class DmaInstruction(Instruction):
     @gate("DMA instruction must read and write same number of elements", "dma.md 9.8")
     def equal_counts(self) -> None:
         """Both sides have the same number of elements."""
-        data = self.data()
-        dst, src = data["dst"], data["src"]
-        if dst.access.count != src.access.count:
-            raise VerifyException(
-                "DMA instruction must read and write same number of elements, got "
-                f"{dst.access.count} ({dst}) and {src.access.count} ({src})"
-            )
+        dst, *sources = self.moved()
+        for src in sources:
+            if dst.access.count != src.access.count:
+                raise VerifyException(
+                    "DMA instruction must read and write same number of elements, got "
+                    f"{dst.access.count} ({dst}) and {src.access.count} ({src})"
+                )
 
     @gate(
         "Invalid number of AccessPattern dimensions; must be in [2, 5]",
@@ -88,31 +96,29 @@ class DmaInstruction(Instruction):
         Fewer than two are padded. There is no condition on the innermost step: runs of
         one element are legal (dma.md 13.2).
         """
-        data = self.data()
-        for name in ("dst", "src"):
-            first, free = data[name].access.pairs[:1], data[name].access.pairs[1:]
+        for operand in self.moved():
+            first, free = operand.access.pairs[:1], operand.access.pairs[1:]
             if len(free) < MAX_DIMS:
                 continue
             rank = len(first) + fused_rank(free)
-            if not data[name].space.on_chip:
+            if not operand.space.on_chip:
                 rank = min(rank, fused_rank((*first, *free)))
             if rank > MAX_DIMS:
                 raise VerifyException(
                     "Invalid number of AccessPattern dimensions; must be in [2, 5], "
-                    f"got {rank} for '{name}' ({data[name]}); use several copies"
+                    f"got {rank} for '{operand.name}' ({operand}); use several copies"
                 )
 
     @gate("access pattern steps fit 32 bits", "dma.md 2.2, 13.2", "inferred")
     def dma_steps(self) -> None:
         """A step in bytes is a signed 32-bit number."""
-        data = self.data()
-        for name in ("dst", "src"):
-            size = data[name].dtype.bytes
-            for step, num in data[name].access.pairs:
+        for operand in self.moved():
+            size = operand.dtype.bytes
+            for step, num in operand.access.pairs:
                 if num > 1 and abs(step * size) >= STEP_BYTES_MAX:
                     raise VerifyException(
-                        f"access pattern of '{name}' steps by {step * size} bytes, "
-                        f"which does not fit 32 bits ({data[name]})"
+                        f"access pattern of '{operand.name}' steps by {step * size} "
+                        f"bytes, which does not fit 32 bits ({operand})"
                     )
 
     @gate("Tensor size must be < 4GB, but it is {actual} bytes", "dma.md 9.4 BIR156")
@@ -130,31 +136,29 @@ class DmaInstruction(Instruction):
     @gate("packed dtypes may be moved but not cast", "nki.md 5.1")
     def packed_not_cast(self) -> None:
         """A packed container goes to the same type only."""
-        data = self.data()
-        dst, src = data["dst"].dtype, data["src"].dtype
-        if dst is not src and (dst.is_packed or src.is_packed):
-            raise VerifyException(
-                f"DMA may move but not cast packed types, got {src.nki_name} to "
-                f"{dst.nki_name}"
-            )
+        dst, *sources = [operand.dtype for operand in self.moved()]
+        for src in sources:
+            if dst is not src and (dst.is_packed or src.is_packed):
+                raise VerifyException(
+                    f"DMA may move but not cast packed types, got {src.nki_name} to "
+                    f"{dst.nki_name}"
+                )
 
     @gate("source and destination overlap partly", "DESIGN.md 7b", "our choice")
     def no_partial_overlap(self) -> None:
         """Both sides on one tensor are the same pattern or apart."""
-        data = self.data()
-        dst, src = data["dst"], data["src"]
-        if dst.value is not src.value:
-            return
-        patterns = dst.bytes_beside(src)
-        if patterns is None:
-            return
-        written, read = patterns
-        if written != read and written.overlaps(read):
-            raise VerifyException(
-                f"source and destination overlap partly in {dst.label}: "
-                f"{render_access(src.access)} and {render_access(dst.access)}; copy "
-                "through a temporary"
-            )
+        dst, *sources = self.moved()
+        for src in sources:
+            patterns = dst.bytes_beside(src) if dst.value is src.value else None
+            if patterns is None:
+                continue
+            written, read = patterns
+            if written != read and written.overlaps(read):
+                raise VerifyException(
+                    f"source and destination overlap partly in {dst.label}: "
+                    f"{render_access(src.access)} and {render_access(dst.access)}; "
+                    "copy through a temporary"
+                )
 
 
 class Load(DmaInstruction):

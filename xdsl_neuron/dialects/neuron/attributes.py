@@ -1,7 +1,7 @@
 """Attributes shared by all levels: enumerations, accesses, predicates, edges."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, Generic, Self, TypeAlias, TypeVar
 
 from xdsl.dialects.utils import EnumAttribute
@@ -246,6 +246,38 @@ class ImmediateAttr(TextAttribute[str]):
     def render(self, index_name: IndexName = position_name) -> str:
         """The literal."""
         return self.data
+
+
+@irdl_attr_definition
+class ImmediatesAttr(TextAttribute[tuple[str, ...]]):
+    """`#neuron.imms<[1.0, 0.5]>`: numbers, each as an instruction carries it."""
+
+    name = "neuron.imms"
+
+    @staticmethod
+    def of(values: Iterable[float]) -> "ImmediatesAttr":
+        """The attribute for Python numbers."""
+        return ImmediatesAttr(tuple(repr(value) for value in values))
+
+    @property
+    def immediates(self) -> tuple[ImmediateAttr, ...]:
+        """The numbers, one by one."""
+        return tuple(ImmediateAttr(text) for text in self.data)
+
+    @classmethod
+    def scan(cls, cursor: Cursor) -> tuple[str, ...]:
+        """Reads the list."""
+        cursor.expect("[")
+        found: list[str] = []
+        while not cursor.accept("]"):
+            if found:
+                cursor.expect(",")
+            found.append(ImmediateAttr.scan(cursor))
+        return tuple(found)
+
+    def render(self, index_name: IndexName = position_name) -> str:
+        """The list."""
+        return f"[{', '.join(self.data)}]"
 
 
 @irdl_attr_definition

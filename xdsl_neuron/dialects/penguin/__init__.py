@@ -12,6 +12,7 @@ from xdsl.irdl import irdl_op_definition
 from xdsl_neuron.dialects import structure
 from xdsl_neuron.dialects.instructions import (
     dma,
+    dma_fold,
     elementwise,
     gather,
     matrix,
@@ -168,6 +169,13 @@ class NeuronReplicateAPOp(dma.Replicate):
 
 
 @irdl_op_definition
+class TiledOffloadedFMAOp(dma_fold.Fold):
+    """A weighted sum of several tensors, made by the DMA engines."""
+
+    name = "penguin.tiled_offloaded_fma"
+
+
+@irdl_op_definition
 class DMATransposeCopyOp(transpose.DmaTranspose):
     """`nisa.dma_transpose` from SBUF."""
 
@@ -317,6 +325,7 @@ Penguin = Dialect(
         DMATransposeLoadOp,
         DMATransposeCopyOp,
         NeuronReplicateAPOp,
+        TiledOffloadedFMAOp,
         DMAIndirectTransposeOp,
         LoadTensorToRegisterOp,
         StoreRegisterToTensorOp,

@@ -36,7 +36,7 @@ from xdsl_neuron.dialects.bir.json.values import (
     number_to_json,
     to_json_value,
 )
-from xdsl_neuron.dialects.dma import Descriptor
+from xdsl_neuron.dialects.dma import Descriptor, dtype_property
 from xdsl_neuron.dialects.instruction import RESERVED, Instruction
 from xdsl_neuron.dialects.neuron import (
     Access,
@@ -51,9 +51,6 @@ from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 
 HEADER_PROPERTIES = RESERVED | {"engine", "after"}
-DESCRIPTOR_DTYPES = {"dst": "dst_dtype", "src": "src_dtype"}
-"""The property that holds the element type of a descriptor's side."""
-
 INDEX_LIMIT = "max_index"
 
 
@@ -243,7 +240,7 @@ class _InstructionWriter:
         """What an element of the operand is, from a descriptor's properties if one."""
         if not isinstance(self.operation, Descriptor):
             return operand.dtype
-        name = DESCRIPTOR_DTYPES.get(operand.name, "")
+        name = dtype_property(operand.name)
         found = self.operation.properties.get(name)
         if isinstance(found, DTypeAttr):
             self.consumed.add(name)

@@ -12,7 +12,6 @@ from xdsl_neuron.dialects.bir.json.document import Json, Node
 from xdsl_neuron.dialects.bir.json.expressions import ExpressionReader, affine_to_json
 from xdsl_neuron.dialects.bir.json.fields import IMMEDIATE_DTYPES
 from xdsl_neuron.dialects.bir.json.instruction_json import (
-    DESCRIPTOR_DTYPES,
     HEADER_PROPERTIES,
     INDEX_LIMIT,
     indexed_operand,
@@ -50,7 +49,7 @@ from xdsl_neuron.dialects.bir.json.values import (
     read_dtype,
     to_json_value,
 )
-from xdsl_neuron.dialects.dma import Descriptor
+from xdsl_neuron.dialects.dma import Descriptor, dtype_property
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import (
     Access,
@@ -359,8 +358,9 @@ class _InstructionReader:
         self.accesses[name] = access
         shown = whole(type_.shape, type_.space.on_chip) if access is None else access
         self.data[name] = Operand(name, value, type_, shown)
-        if issubclass(self.kind, Descriptor) and name in DESCRIPTOR_DTYPES:
-            self.properties[DESCRIPTOR_DTYPES[name]] = DTypeAttr(dtype)
+        typed = dtype_property(name)
+        if issubclass(self.kind, Descriptor) and typed in self.kind.layout().fields:
+            self.properties[typed] = DTypeAttr(dtype)
         if name == indexed_operand(self.kind):
             fields = self.kind.layout().fields
             limit = item.child("indirect_dim_max_index")

@@ -193,6 +193,9 @@ class Form:
     )
     """Keys of properties that tell them apart: each holds one of these values."""
 
+    several: bool = False
+    """Whether it is the one of its opcode that has more inputs than one."""
+
     @property
     def constants(self) -> dict[str, Json]:
         """All fixed keys."""
@@ -347,6 +350,9 @@ _FORMS: Final = {
     "bir.matmult_sparse": replace(_MATMUL, slots=("moving", "stationary", "tags")),
     "bir.tensor_reduce": Form(fields=(axis,)),
     "bir.dma_copy": Form(names=_DMA_NAMES, fields=(oob_is_error,)),
+    "bir.dma_copy_cce": Form(
+        names={"dge": "dge_type", "op": "cce_op"}, mode={"mode": "CCE"}
+    ),
     "bir.dma_copy_replicate": Form(names=_DMA_NAMES, mode={"mode": "Replicate"}),
     "bir.dma_copy_transpose": Form(
         names=_DMA_NAMES, fields=(permutation, oob_is_error), mode={"mode": "Transpose"}
@@ -367,6 +373,7 @@ _FORMS: Final = {
     "dma.copy": Form("DMADescriptorCopy"),
     "dma.transpose": Form("DMADescriptorTranspose", fields=(permutation,)),
     "dma.cce": Form("DMADescriptorCCE"),
+    "dma.fold": Form("DMADescriptorCCE", several=True),
     "dma.replicate": Form("DMADescriptorReplicate"),
     "dma.gather": Form("DMADescriptorCopy", indirection=("index",)),
     "dma.scatter": Form("DMADescriptorCopy", indirection=("index",)),
@@ -491,7 +498,9 @@ def choose(
         present = is_indirect == any(name in kind.INS for name in form.indirection)
         matches = all(given.get(key) == value for key, value in form.mode.items())
         matches &= all(given.get(key) in values for key, values in form.among.items())
-        keys = len(form.mode) + len(form.among)
+        ins = given.get("ins")
+        matches &= not form.several or (isinstance(ins, list) and len(ins) > 1)
+        keys = len(form.mode) + len(form.among) + form.several
         if present and matches and keys > score:
             best, score = kind, keys
     return best

@@ -31,6 +31,7 @@ from xdsl_neuron.dialects.neuron import (
     DTypeAttr,
     EdgesAttr,
     ImmediateAttr,
+    ImmediatesAttr,
 )
 from xdsl_neuron.dialects.neuron.system import GroupsAttr, UpdatesAttr, WaitsAttr
 from xdsl_neuron.dtypes import DType
@@ -72,6 +73,8 @@ def to_json_value(value: Attribute, affine: WriteAffine) -> Json:
             return [int(item) for item in cast(Any, value).get_values()]
         case ImmediateAttr():
             return number_to_json(value)
+        case ImmediatesAttr():
+            return [number_to_json(item) for item in value.immediates]
         case AffineAttr():
             expression = value.data
             constant = expression.is_constant
@@ -125,6 +128,9 @@ def from_json_value(
         return DenseArrayBase.from_list(i64, node.integers())
     if kind is ImmediateAttr:
         return number_from_json(node)
+    if kind is ImmediatesAttr:
+        numbers = (number_from_json(item) for item in node.array())
+        return ImmediatesAttr(tuple(item.data for item in numbers))
     if kind is AffineAttr:
         return AffineAttr(affine(node))
     if kind is DTypeAttr:
