@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
+from oracle.alu import OPERATIONS
 from oracle.elementwise import fields
 from oracle.kernel import Draw, Tile, oracle
 from oracle.numbers import (
@@ -109,6 +110,43 @@ def replicate(d: Draw) -> None:
     out = place(d, (rows * copies, columns), kinds[0], spaces[0], written=True)
     d.run(f"penguin.neuron_replicate_ap {out} <- {a}")
     d.expect(out, moved(np.tile(a.raw, (copies, 1)), a.dtype, out.dtype))
+
+
+@oracle("penguin.tiled_offloaded_fma", "bir.dma_copy_cce", "dma.fold")
+def fold(d: Draw) -> None:
+    """0 + constant * source in order, or the extreme from the first source on."""
+    d.arch()
+    shape = (d.partitions(), *d.free())
+    count = d.number(1, 16) if d.chance(4) else d.number(2, 4)
+    sources = [
+        place(d, shape, d.pick(ADDED), d.pick(("hbm", "sbuf"))) for _ in range(count)
+    ]
+    space = d.pick(("hbm", "sbuf"))
+    out = place(d, shape, d.pick(ADDED), space, written=True)
+    where, mask = d.mask(shape)
+    op = d.pick(("add", "add", "max", "min"))
+    factors = [1.0] * count
+    constants = ""
+    if op == "add" and d.chance(2):
+        factors = [d.pick((1.0, 0.5, -2.0, 0.1, 3.0)) for _ in sources]
+        constants = f"constants = {factors}"
+    first, *others = sources
+    named = "".join(f", src{at} = {x}" for at, x in enumerate(others, 1))
+    text = "" if op == "add" else f"op = {op}"
+    d.run(
+        f"penguin.tiled_offloaded_fma {out} <- {first}{named}{where}"
+        f"{fields(text, constants)}"
+    )
+    with np.errstate(all="ignore"):
+        if op == "add":
+            total = np.zeros(first.wide.shape, np.float32)
+            for x, factor in zip(sources, factors, strict=True):
+                total = total + x.wide * np.float32(factor)
+        else:
+            total = first.wide
+            for x in others:
+                total = OPERATIONS[op](total, x.wide)
+        d.expect(out, Result(narrow(total, out.dtype)), mask)
 
 
 # -- by an index ---------------------------------------------------------------------

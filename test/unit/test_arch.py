@@ -122,6 +122,7 @@ COMMON = {
     "max_descriptors_per_packet": 64,
     "small_descriptor_bytes": 64 * KIB,
     "max_dma_engine_tile_bytes": 4096,
+    "max_dma_sources": 16,
     "max_descriptor_count": 65535,
     "max_descriptor_step_bytes": 2147483647,
     "swdge_dims": 4,

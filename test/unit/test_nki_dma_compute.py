@@ -9,9 +9,14 @@ import pytest
 from kernel_pieces import F32, Array, loaded, nisa, nl, tile
 
 import xdsl_neuron.nki as nki
+import xdsl_neuron.nki.functional as functional
+import xdsl_neuron.nki.functional.isa as functional_isa
+import xdsl_neuron.nki.functional.language as functional_language
 from xdsl_neuron.testing import assert_kernel_ok
 from xdsl_neuron.tracer.errors import NKIError
 
+fl: Any = functional_language
+fisa: Any = functional_isa
 BF16 = ml_dtypes.bfloat16
 TABLE = np.random.default_rng(5).standard_normal((40, 9)).astype(F32)
 
@@ -33,6 +38,37 @@ def test_a_sum_is_rounded_once(dtype: Any, space: str) -> None:
 
     x, y, z = (normal(7, 33, seed=seed) for seed in range(3))
     assert_kernel_ok(nki.jit(kernel), x, y, z, expected=((x + y) + z).astype(dtype))
+
+
+def test_two_sources_are_rounded_once() -> None:
+    def kernel(x: Any, y: Any) -> Any:
+        out = nl.ndarray(x.shape, BF16, buffer=nl.shared_hbm)
+        nisa.dma_compute(out, [x, y], nl.add)
+        return out
+
+    x = np.full((3, 4), 1 + 2**-8, F32)
+    y = np.full((3, 4), 2**-10, F32)
+    assert_kernel_ok(nki.jit(kernel), x, y, expected=(x + y).astype(BF16))
+
+
+def test_the_undocumented_names_of_the_first_generation() -> None:
+    def kernel(x: Any, y: Any) -> Any:
+        out = fl.ndarray(x.shape, x.dtype, buffer=fl.shared_hbm)
+        fisa._tiled_offloaded_memcpy(src=x[:, :], dst=out[:, :])
+        i_p = fl.arange(7)[:, None]
+        i_f = fl.arange(33)[None, :]
+        fisa._tiled_offloaded_fma(
+            x[i_p, i_f],
+            y[i_p, i_f],
+            dst=out[i_p, i_f],
+            scales=[1.0, -0.5],
+            mask=i_f < 20,
+        )
+        return out
+
+    x, y = (normal(7, 33, seed=seed) for seed in range(2))
+    expected = np.where(np.arange(33) < 20, x + y * F32(-0.5), x)
+    assert_kernel_ok(functional.jit(kernel), x, y, expected=expected)
 
 
 def test_a_destination_among_three_sources() -> None:
@@ -86,7 +122,7 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     ),
     (
         lambda x: nisa.dma_compute(tile(40, 9), [x] * 17, nl.add),
-        "sums at most 16 sources, got 17",
+        "a DMA sums between 1 and 16 sources, got 17",
     ),
     (
         lambda x: nisa.dma_compute(tile(40, 9), x, nl.add),
@@ -98,7 +134,7 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
     ),
     (
         lambda x: nisa.dma_compute(tile(8, 9), [picked(x), tile(8, 9)], nl.add),
-        "adds to `dst`, which must be one of `srcs`",
+        "adds one source to `dst`, which must be the other one",
     ),
     (
         lambda x: nisa.dma_compute(

@@ -26,8 +26,8 @@ _ISA: Final = {
     "nisa.tensor_copy with src=tensor.ap(pattern, scalar_offset=...)",
     "tensor_copy_dynamic_dst": "is of generation 0.1, removed in 0.4; use "
     "nisa.tensor_copy with dst=tensor.ap(pattern, scalar_offset=...)",
-    "_tiled_offloaded_memcpy": "is undocumented; use nisa.dma_copy",
-    "_tiled_offloaded_fma": "is undocumented; use nisa.scalar_tensor_tensor",
+    "_tiled_offloaded_memcpy": "is of generation 0.1; use nisa.dma_copy",
+    "_tiled_offloaded_fma": "is of generation 0.1; use nisa.dma_compute",
 }
 _PACKAGE: Final = {
     "baremetal": "is of generation 0.1; call the kernel, or use nki.simulate",

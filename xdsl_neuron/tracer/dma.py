@@ -8,10 +8,12 @@ from xdsl.ir import Attribute
 
 from xdsl_neuron.access import Pattern
 from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.instructions.dma_fold import SOURCES
 from xdsl_neuron.dialects.instructions.transpose import LEGAL_AXES, DmaTranspose
 from xdsl_neuron.dialects.neuron import (
     AluOpAttr,
     DgeTypeAttr,
+    ImmediatesAttr,
     OobModeAttr,
     QosClassAttr,
 )
@@ -234,6 +236,38 @@ class DmaBuilders(TileBuilders):
             properties,
             # The rules of an indexed copy come before those of its mask.
             mask=None if any(indexed) else mask,
+            name=name,
+            deps=deps,
+        )
+
+    def dma_fold(
+        self,
+        dst: View,
+        srcs: Sequence[View],
+        scales: Sequence[float] | None = None,
+        mask: Mask | None = None,
+        dma_qos: QosClass | None = None,
+        deps: Sequence[Dep] = (),
+        name: str | None = None,
+    ) -> None:
+        """
+        `dst` = the sum of `scales[i] * srcs[i]`, in fp32 and cast once.
+
+        At most 16 sources (penguin.md 6.3 `tiled_offloaded_fma_inst`).
+        """
+        if not 0 < len(srcs) <= len(SOURCES):
+            raise NKIValueError(
+                f"a DMA sums between 1 and {len(SOURCES)} sources, got {len(srcs)}"
+            )
+        properties: dict[str, Attribute] = {"dma_qos": validate_dma_qos(dma_qos)}
+        if scales is not None:
+            properties["constants"] = ImmediatesAttr.of(scales)
+        missing = (None,) * (len(SOURCES) - len(srcs))
+        self.emit(
+            penguin.TiledOffloadedFMAOp,
+            [dst, *srcs, *missing],
+            properties,
+            mask=mask,
             name=name,
             deps=deps,
         )

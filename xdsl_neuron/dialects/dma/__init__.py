@@ -145,12 +145,14 @@ class Descriptor(Instruction):
     )
     def access_bounds(self) -> None:
         """Every byte lies in its location."""
-        given_accesses = self.accesses
-        if given_accesses is None or None in given_accesses.data:
+        given = self.accesses
+        names = self.layout().names
+        stated = () if given is None else zip(names, given.data, strict=True)
+        accesses = {name for name, access in stated if access is not None}
+        if any(name not in accesses for name in self.data_values()):
             raise VerifyException("a descriptor states the access of each side")
         for name, operand in self.data().items():
-            given = operand.access
-            if given.positions:
+            if operand.access.positions:
                 raise VerifyException("DMA descriptor cannot have dynamic AP")
             self.check_bytes(self.reachable(operand), self.element_bytes(name))
 

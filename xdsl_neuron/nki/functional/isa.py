@@ -19,6 +19,7 @@ from xdsl_neuron.nki.arguments import (
     as_view,
     dma_options,
     hidden_options,
+    is_sequence,
 )
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.enums import (
@@ -315,6 +316,42 @@ def dma_copy(
         as_oob(oob_mode),
         as_dge(dge_mode),
         **dma_options("dma_copy", hidden),
+    )
+
+
+@one_instruction
+def _tiled_offloaded_memcpy(  # pyright: ignore[reportUnusedFunction]
+    src: Any, dst: Any, *, mask: Any = None, **hidden: Any
+) -> None:
+    """
+    A copy by the DMA engines.
+
+    Undocumented, as the next one; public kernels use both (nki.md 1.4).
+    """
+    session().dma_copy(
+        as_view(src, "src"),
+        as_view(dst, "dst"),
+        as_mask(mask),
+        **dma_options("_tiled_offloaded_memcpy", hidden),
+    )
+
+
+@one_instruction
+def _tiled_offloaded_fma(  # pyright: ignore[reportUnusedFunction]
+    *srcs: Any, dst: Any, scales: Any, mask: Any = None, **hidden: Any
+) -> None:
+    """`dst` = the sum of `scales[i] * srcs[i]`, by the DMA engines."""
+    if not is_sequence(scales) or len(scales) != len(srcs):
+        raise NKIValueError(
+            f"srcs and scales must have the same length, len(srcs)={len(srcs)}, "
+            f"scales={scales!r}"
+        )
+    session().dma_fold(
+        as_view(dst, "dst"),
+        [as_view(src, "srcs") for src in srcs],
+        [as_number(scale, "scales") for scale in scales],
+        as_mask(mask),
+        **dma_options("_tiled_offloaded_fma", hidden),
     )
 
 

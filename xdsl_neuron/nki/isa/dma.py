@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode, QosClass
 from xdsl_neuron.nki.arguments import (
     as_axes,
@@ -21,8 +20,6 @@ from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import is_integer
 from xdsl_neuron.tracer.views import View
 
-_MAX_SOURCES = 16
-"""Sources of one dma_compute (nki.md 1.1)."""
 _PRIORITIES = (QosClass.P0, QosClass.P1, QosClass.P2, QosClass.P3)
 
 
@@ -119,9 +116,7 @@ def dma_compute(
     `dst` = the sum of up to 16 tensors, in fp32 and cast once, by the DMA engines.
 
     Rows of one tensor may be picked by an index (`.ap(vector_offset=...)`): of `dst`,
-    which is a source too and is added to, or of a source that is added to `dst`. A
-    sum starts with its first source (our choice: the documents start it with 0, which
-    differs for -0 only).
+    which is a source too and is added to, or of a source that is added to `dst`.
     """
     if is_sequence(reduce_op):
         reduce_op, scales = scales, reduce_op  # 0.2 has scales first
@@ -151,10 +146,6 @@ def _check_sources(
                 f"dma_compute: all values in `scales` must be 1.0, got {factors}; "
                 "scale the source on an engine first (nisa.tensor_scalar)"
             )
-    if len(sources) > _MAX_SOURCES:
-        raise NKIValueError(
-            f"dma_compute sums at most {_MAX_SOURCES} sources, got {len(sources)}"
-        )
     picked = [view for view in (target, *sources) if view.has_index]
     if not picked:
         return
@@ -168,36 +159,23 @@ def _check_sources(
             "dma_compute with a vector_offset needs unique_indices=True: indices that "
             "are not unique are not supported"
         )
-    if not any(_same_rows(source, target) for source in sources):
+    if sum(_same_rows(source, target) for source in sources) != 1:
         raise NKIValueError(
-            "dma_compute with a vector_offset adds to `dst`, which must be one of "
-            "`srcs`"
+            "dma_compute with a vector_offset adds one source to `dst`, which must be "
+            "the other one of `srcs`"
         )
 
 
 def _sum(target: View, sources: Sequence[View], oob: OobMode, name: str | None) -> None:
     trace = session()
     others = [source for source in sources if not _same_rows(source, target)]
-    if len(sources) - len(others) > 1:
-        raise NKIValueError("dma_compute: `dst` is among `srcs` more than once")
-    if not others:
-        raise NKIValueError("dma_compute needs a source that is not `dst`")
-    adds = len(others) < len(sources)
-    result = target
-    if len(sources) > 2 and target.element_type is not DType.FLOAT32:
-        # Each step rounds to the type it writes; the sum is rounded once.
-        result = trace.new_tile(target.shape, DType.FLOAT32, target.space)
-        others = list(sources)
-        adds = False
-    for source in others:
-        part, mode = source, oob
-        if source.has_index:
-            part, mode = _gathered(source, target, oob), OobMode.ERROR
-        rmw = AluOp.ADD if adds else None
-        trace.dma_copy(part, result, rmw_op=rmw, oob_mode=mode, name=name)
-        adds = True
-    if result is not target:
-        trace.dma_copy(result, target, name=name)
+    if not any(view.has_index for view in (target, *sources)):
+        trace.dma_fold(target, sources, name=name)
+        return
+    (source,) = others
+    if source.has_index:
+        source, oob = _gathered(source, target, oob), OobMode.ERROR
+    trace.dma_copy(source, target, rmw_op=AluOp.ADD, oob_mode=oob, name=name)
 
 
 def _gathered(source: View, target: View, oob: OobMode) -> View:
