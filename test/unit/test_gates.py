@@ -13,6 +13,8 @@ from gate_audit import GateKey, Section, Trip, every_gate, recorded, sections
 from xdsl.utils.exceptions import VerifyException
 
 import xdsl_neuron.dialects
+from xdsl_neuron.dialects.gate import Gate
+from xdsl_neuron.testing import reread
 
 NEVER = {
     GateKey("DmaIndirectTranspose", "direct_bounds"): "both modes are legal there",
@@ -119,3 +121,31 @@ def test_gates_have_near_misses() -> None:
         found |= {trip.key for trip in trips if trip.line in lines}
     missing = sorted(str(key) for key in known - found)
     assert not missing, "no legal near miss stands beside a refusal of these gates"
+
+
+def test_messages_end_with_the_documented_code() -> None:
+    text = """
+    bir.func @f {
+      %a = bir.location @a : <64x8xf32, hbm>
+      %b = bir.location @b : <64x8xf32, hbm>
+      bir.load @I0 %a <- %b
+    }
+    """
+    with pytest.raises(VerifyException, match=r"goes from hbm to sbuf \[MLO001\]"):
+        reread(text)
+
+
+@pytest.mark.parametrize(
+    ("source", "codes"),
+    [
+        ("dma.md 9.4 BIR049", "BIR049"),
+        ("bir.md 7.5 code 75", "BIR075"),
+        ("bir.md 7.5 codes 371, 319", "BIR371, BIR319"),
+        ("dma.md 9.4 EDGE001, code 1698", "EDGE001, BIR1698"),
+        ("bir.md 7.4 codes 230, 231, 212 to 214", "BIR230, BIR231, BIR212 to BIR214"),
+        ("penguin.md 4.4", ""),
+        ("nki.md 4.2", ""),
+    ],
+)
+def test_codes_of_a_source(source: str, codes: str) -> None:
+    assert Gate("", source).codes == codes

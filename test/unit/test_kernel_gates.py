@@ -73,6 +73,8 @@ ONLY_IR: dict[str, tuple[str, ...]] = {
     "the tracer makes what the gate checks": (
         "CoreBarrier.core_list",
         "Dropout.state_words",
+        "FoldedSources.constant_count",
+        "FoldedSources.fold_op",
         "DynamicFor.one_register",
         "DoWhile.register_condition",
         "GlobalRankId.world",

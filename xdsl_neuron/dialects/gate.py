@@ -6,6 +6,7 @@ of an operation; the tracer calls the same ones on insertion. `gates_of` lists t
 the generated table.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
@@ -13,8 +14,12 @@ from functools import cache
 from typing import Final, Literal, TypeVar
 
 from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
 
 _MARK: Final = "__gate__"
+_NAMED_CODE: Final = re.compile(r"\b(?:BIR|EBIR|EDGE|DMA|MLO)\d{3}\b")
+_NUMBERED_CODES: Final = re.compile(r"\bcodes? ([\d., to]*\d)")
+_NUMBER: Final = re.compile(r"\d+")
 
 GateStatus = Literal["documented", "inferred", "our choice"]
 F = TypeVar("F", bound=Callable[..., None])
@@ -61,6 +66,15 @@ class Gate:
     name: str = ""
 
     @property
+    def codes(self) -> str:
+        """The documented codes that its source names, as messages show them."""
+        named = _NAMED_CODE.findall(self.source)
+        numbered = _NUMBERED_CODES.search(self.source)
+        if numbered is not None:
+            named.append(_NUMBER.sub(lambda n: f"BIR{int(n[0]):03}", numbered[1]))
+        return ", ".join(named)
+
+    @property
     def stage(self) -> Stage:
         """When it is checked: rules of one stage are in program order."""
         if self.name.endswith("_arch"):
@@ -99,6 +113,15 @@ def gates_of(operation: type[Operation]) -> tuple[Gate, ...]:
 
 
 def check_gates(operation: Operation) -> None:
-    """Checks every gate of an operation's class, in order; `VerifyException`."""
+    """
+    Checks every gate of an operation's class, in order.
+
+    Raises `VerifyException`, whose message ends with the documented code.
+    """
     for found in gates_of(type(operation)):
-        getattr(operation, found.name)()
+        try:
+            getattr(operation, found.name)()
+        except VerifyException as error:
+            if not found.codes:
+                raise
+            raise VerifyException(f"{error} [{found.codes}]") from None

@@ -95,7 +95,8 @@ BIR_RULES: Final[dict[str, tuple[Rule, ...]]] = {
             "CollectiveCompute.all_to_all_v",
         ),
         gate("123 1500", "isLocal", "CollectiveComputeOp.in_dynamic_loop"),
-        out("329", "", Outside.UNKNOWN, "sources of a CCE DMA: the most is no number"),
+        out("329", "", Outside.FORM, "a fold has operands for 16 sources"),
+        gate("", "add, max or min", "FoldedSources.fold_op", "ops of a CCE DMA"),
     ),
     "Kernels and control (7.6)": (
         gate("", "mem.getBasePartition() == 0", "_Kernel.base_partition"),
