@@ -335,9 +335,6 @@ class NkiTensor(LanguageTensor):
             scalar,
         )
 
-    def __iter__(self) -> NoReturn:
-        raise NKISyntaxError(f"a tensor cannot be iterated over ({self!r})")
-
     # -- what views have in common -------------------------------------------------
 
     @property

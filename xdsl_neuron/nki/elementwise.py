@@ -27,8 +27,15 @@ def apply(op: Op, operands: Sequence[Any], dtype: Any, mask: Any) -> Any:
     clip = as_mask(mask)
     if not any(isinstance(value, View) for value in values):
         raise NKITypeError(f"{op} needs a tile among its operands, got {values}")
+    if op.name == "fmod":
+        return truncated_remainder(values[0], values[1], kind, clip)
     if op.arity == 2 and op.alu is not None:
-        return binary(op.alu, values[0], values[1], kind, clip)
+        alu = op.alu
+        if alu is AluOp.LOGICAL_SHIFT_RIGHT:
+            shifted = values[0] if isinstance(values[0], View) else values[1]
+            assert isinstance(shifted, View)
+            alu = shift_right(shifted.element_type)
+        return binary(alu, values[0], values[1], kind, clip)
     tile = values[0]
     assert isinstance(tile, View)
     if op.name == "reciprocal":
@@ -48,6 +55,47 @@ def apply(op: Op, operands: Sequence[Any], dtype: Any, mask: Any) -> Any:
     if op.function is None:
         raise NKIValueError(f"{op} is not supported on tiles")
     return trace.activation(op.function, tile, mask=clip, dtype=kind)
+
+
+def shift_right(dtype: DType) -> AluOp:
+    """What shifts a tile to the right: signed elements keep their sign, as NumPy's."""
+    if dtype.is_integer and dtype.is_signed:
+        return AluOp.ARITH_SHIFT_RIGHT
+    return AluOp.LOGICAL_SHIFT_RIGHT
+
+
+def absolute(tile: View, dtype: DType | None = None, mask: Mask | None = None) -> View:
+    """|x| on an engine that has the ALU's operations."""
+    return session().tensorscalar(tile, AluOp.ABS_MAX, 0.0, mask=mask, dtype=dtype)
+
+
+def truncated_remainder(
+    x: View | Number, y: View | Number, dtype: DType | None, mask: Mask | None
+) -> View:
+    """
+    The remainder with the sign of x, `np.fmod`: the ALU's `mod` has that of y.
+
+    |x| mod |y|, which has no sign, takes that of x: -1 where x < 0, else 1.
+    """
+    trace = session()
+    kind = trace.result_type(AluOp.MOD, dtype, *(v for v in (x, y)))
+    wide = DType.FLOAT32
+    size_x = absolute(x, wide, mask) if isinstance(x, View) else abs(x)
+    size_y = absolute(y, wide, mask) if isinstance(y, View) else abs(y)
+    rest = binary(AluOp.MOD, size_x, size_y, wide, mask)
+    if not isinstance(x, View):
+        return binary(AluOp.MULT, rest, 1.0 if x >= 0 else -1.0, kind, mask)
+    sign = trace.tensorscalar(
+        x,
+        AluOp.IS_GE,
+        0.0,
+        mask=mask,
+        dtype=wide,
+        op1=AluOp.MULT,
+        scalar1=2.0,
+    )
+    sign = trace.tensorscalar(sign, AluOp.SUBTRACT, 1.0, mask=mask, dtype=wide)
+    return binary(AluOp.MULT, rest, sign, kind, mask)
 
 
 _PI = 3.141592653589793
@@ -107,6 +155,8 @@ def binary(
     assert isinstance(tile, View)
     assert not isinstance(number, View)
     kind = trace.result_type(op, dtype, tile, number)
+    if op.is_bitvec and dtype is None:
+        kind = tile.element_type  # a number is as many bits as it meets
     reverse = tile is y
     if reverse and op in _COMMUTED:
         op, reverse = _COMMUTED[op], False

@@ -67,7 +67,6 @@ _ROWS: Final = (
         minimum=AluOp.MIN,
         power=AluOp.POW,
         mod=AluOp.MOD,
-        fmod=AluOp.MOD,
         equal=AluOp.IS_EQUAL,
         not_equal=AluOp.NOT_EQUAL,
         greater=AluOp.IS_GT,
@@ -114,6 +113,7 @@ _ROWS: Final = (
         is_finite=Act.IS_FINITE,
         identity=Act.IDENTITY,
     ),
+    Op("fmod", 2),
     Op("prelu", 1, None, Act.PRELU),
     Op("rsqrt", 1, AluOp.RSQRT, Act.RSQRT),
     Op("abs", 1, AluOp.ABS, Act.ABS),
@@ -151,6 +151,12 @@ _ALIASES: Final = {
 }
 
 
+def is_op(value: object) -> bool:
+    """Whether `as_op` knows a NumPy function."""
+    name = getattr(value, "__name__", "")
+    return _ALIASES.get(name, name) in OPS
+
+
 def as_op(value: object, what: str = "op") -> Op:
     """The operation a value is or names (an `nl` operation, a NumPy function)."""
     if isinstance(value, Op):
@@ -167,6 +173,11 @@ def as_op(value: object, what: str = "op") -> Op:
 def as_alu(value: object, api: str, what: str = "op") -> AluOp:
     """The ALU operation of a value; the message names the instruction."""
     op = as_op(value, what)
+    if op.name == "fmod":
+        raise NKIValueError(
+            f"{op} is not supported in '{api}': the ALU's remainder has the sign of "
+            "the divisor; use nl.mod"
+        )
     if op.alu is None:
         raise NKIValueError(f"{op} is not supported in '{api}'")
     return op.alu

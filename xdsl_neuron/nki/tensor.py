@@ -1,9 +1,10 @@
 """What both personalities' tensors have in common."""
 
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 from xdsl_neuron.nki.dtype import NAMED, LanguageDtype, as_dtype
 from xdsl_neuron.nki.enums import REGION_OF, MemoryRegion
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError
 from xdsl_neuron.tracer.slicing import subscript
 from xdsl_neuron.tracer.views import View
 
@@ -28,6 +29,25 @@ class LanguageTensor(View):
     def itemsize(self) -> int:
         """Bytes of an element."""
         return self.layout.dtype.bytes
+
+    def __iter__(self) -> NoReturn:
+        raise NKISyntaxError(
+            f"a tensor cannot be iterated over ({self!r}); loop over indices"
+        )
+
+    def __array__(self, *args: Any, **named: Any) -> NoReturn:
+        raise NKITypeError(
+            f"'{self.name}' is a tensor of a kernel, which has no values while the "
+            "kernel is traced; NumPy cannot make an array of it"
+        )
+
+    def __array_ufunc__(
+        self, ufunc: Any, method: str, *inputs: Any, **named: Any
+    ) -> Any:
+        raise NKITypeError(
+            f"np.{ufunc.__name__} does not work on '{self.name}', a tensor of a "
+            "kernel; use the function of nl or nisa"
+        )
 
     def __getitem__(self, item: Any) -> Self:
         return subscript(self, item)

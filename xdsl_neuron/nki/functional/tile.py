@@ -16,7 +16,7 @@ from xdsl_neuron.isa import AluOp, MatmulAccumulate, Space
 from xdsl_neuron.nki.arguments import as_axes, as_operand, as_shape
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.elementwise import binary
-from xdsl_neuron.nki.tensor import LanguageTensor
+from xdsl_neuron.nki.functional.operators import Operators
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.frames import placed_at
@@ -24,7 +24,7 @@ from xdsl_neuron.tracer.index import IndexExpr, Mask, broadcast_tiles, is_tuple
 from xdsl_neuron.tracer.views import Buffer, Layout, View
 
 
-class Tile(LanguageTensor):
+class Tile(Operators):
     """A tensor of the functional generation."""
 
     __slots__ = ()
@@ -47,88 +47,11 @@ class Tile(LanguageTensor):
         value = as_operand(other, "operand")
         return binary(op, value, self) if reverse else binary(op, self, value)
 
-    def __add__(self, other: Any) -> Any:
-        return self._binary(AluOp.ADD, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._binary(AluOp.ADD, other, True)
-
-    def __sub__(self, other: Any) -> View:
-        return self._binary(AluOp.SUBTRACT, other)
-
-    def __rsub__(self, other: Any) -> View:
-        return self._binary(AluOp.SUBTRACT, other, True)
-
-    def __mul__(self, other: Any) -> View:
-        return self._binary(AluOp.MULT, other)
-
-    def __rmul__(self, other: Any) -> View:
-        return self._binary(AluOp.MULT, other, True)
-
-    def __truediv__(self, other: Any) -> View:
-        return self._binary(AluOp.DIVIDE, other)
-
-    def __rtruediv__(self, other: Any) -> View:
-        return self._binary(AluOp.DIVIDE, other, True)
-
-    def __pow__(self, other: Any) -> View:
-        return self._binary(AluOp.POW, other)
-
-    def __mod__(self, other: Any) -> View:
-        return self._binary(AluOp.MOD, other)
-
-    def __and__(self, other: Any) -> View:
-        return self._binary(AluOp.BITWISE_AND, other)
-
-    def __or__(self, other: Any) -> View:
-        return self._binary(AluOp.BITWISE_OR, other)
-
-    def __xor__(self, other: Any) -> View:
-        return self._binary(AluOp.BITWISE_XOR, other)
-
-    def __lshift__(self, other: Any) -> View:
-        return self._binary(AluOp.LOGICAL_SHIFT_LEFT, other)
-
-    def __rshift__(self, other: Any) -> View:
-        return self._binary(AluOp.LOGICAL_SHIFT_RIGHT, other)
-
-    def __neg__(self) -> View:
-        return binary(AluOp.MULT, self, -1.0, self.element_type)
-
-    def __lt__(self, other: Any) -> View:
-        return self._binary(AluOp.IS_LT, other)
-
-    def __le__(self, other: Any) -> View:
-        return self._binary(AluOp.IS_LE, other)
-
-    def __gt__(self, other: Any) -> View:
-        return self._binary(AluOp.IS_GT, other)
-
-    def __ge__(self, other: Any) -> View:
-        return self._binary(AluOp.IS_GE, other)
-
-    def __eq__(self, other: object) -> Any:
-        return self._binary(AluOp.IS_EQUAL, other)
-
-    def __ne__(self, other: object) -> Any:
-        return self._binary(AluOp.NOT_EQUAL, other)
-
-    __hash__ = object.__hash__
-
     def __iadd__(self, other: Any) -> Self:
         if isinstance(other, MatmulResult) and self.space is Space.PSUM:
             if other.emit_into(self, MatmulAccumulate.AUTO):
                 return self
         return self._update(AluOp.ADD, other)
-
-    def __isub__(self, other: Any) -> Self:
-        return self._update(AluOp.SUBTRACT, other)
-
-    def __imul__(self, other: Any) -> Self:
-        return self._update(AluOp.MULT, other)
-
-    def __itruediv__(self, other: Any) -> Self:
-        return self._update(AluOp.DIVIDE, other)
 
     def _update(self, op: AluOp, other: Any) -> Self:
         """`self op= other`: the tile itself is written."""
