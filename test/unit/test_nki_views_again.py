@@ -172,3 +172,60 @@ def test_places_in_a_reshape(shapes: tuple[tuple[int, ...], tuple[int, ...]]) ->
         for at, place in zip(before, places, strict=True):
             if place is not None:
                 assert place.evaluate([], after) == at
+
+
+# -- index ranges of several axes ------------------------------------------------------
+
+
+def diagonal(width: int, mask_at: int | None) -> Any:
+    """Loads `x[p, i + j]` for i, j in 0..7, masked from a column on."""
+
+    def kernel(x: Any) -> Any:
+        i_p = nl.arange(16)[:, None, None]
+        i, j = nl.arange(8)[None, :, None], nl.arange(8)[None, None, :]
+        mask = None if mask_at is None else i + j < mask_at
+        tile = nl.zeros((16, 8, 8), x.dtype, buffer=nl.sbuf)
+        tile[i_p, i, j] = nl.load(x[i_p, i + j], mask=mask)
+        out = nl.ndarray(tile.shape, tile.dtype, buffer=nl.shared_hbm)
+        nl.store(out, tile)
+        return out
+
+    return nki.jit(kernel)
+
+
+@pytest.mark.parametrize(("width", "mask_at"), [(15, None), (10, 10), (12, 10)])
+def test_a_sum_of_axes_stays_in_its_dimension(width: int, mask_at: int | None) -> None:
+    x = np.arange(16 * width, dtype=np.float32).reshape(16, width)
+    i, j = np.mgrid[0:8, 0:8]
+    inside = i + j < (width if mask_at is None else mask_at)
+    expected = np.where(inside, x[:, np.minimum(i + j, width - 1)], np.float32(0))
+    assert_kernel_ok(diagonal(width, mask_at), x, expected=expected)
+
+
+@pytest.mark.parametrize(("width", "mask_at"), [(10, None), (10, 11), (14, None)])
+def test_a_sum_of_axes_that_leaves_its_dimension(
+    width: int, mask_at: int | None
+) -> None:
+    x = np.zeros((128, width), np.float32)
+    with pytest.raises(NKIError, match=rf"on dimension 1 .* size of {width}"):
+        diagonal(width, mask_at)(x)
+
+
+def test_a_long_loop_that_leaves_its_dimension() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray((1, 1), x.dtype, buffer=nl.shared_hbm)
+        for j in nl.sequential_range(1500):
+            nl.store(out, nl.load(x[0:1, nl.ds(j * 2, 1)]))
+        return out
+
+    with pytest.raises(NKIError, match=r"on dimension 1 index range \[2998, 2998\]"):
+        kernel(np.zeros((128, 2000), np.float32))
+
+
+def test_a_constant_index_beyond_the_end_is_refused_where_it_stands() -> None:
+    def kernel(x: Any) -> Any:
+        return nl.load(x)[:, 60]
+
+    with pytest.raises(NKIError, match=r"index range \[60, 60\] exceed .* of 60"):
+        nki.trace(kernel)(X)

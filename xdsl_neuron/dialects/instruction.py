@@ -45,7 +45,7 @@ from xdsl_neuron.dialects.neuron import (
 )
 from xdsl_neuron.dialects.operand import Operand, inclusive, out_of_bounds
 from xdsl_neuron.isa import TensorKind
-from xdsl_neuron.mask import clip
+from xdsl_neuron.mask import Box, boxes, clip
 
 MAX_DIMS = 1 + Arch.max_free_dims
 """Dimensions of a hardware access pattern: partition and four free (nki.md 4.2)."""
@@ -402,21 +402,32 @@ class Instruction(IRDLOperation):
             box = clip(self.masks(), shape, indices)
             if box is None:
                 continue
-            sub = [
-                box.ranges[lane] if lane >= 0 else (0, extent)
-                for lane, extent in zip(lanes, operand.shape, strict=True)
-            ]
-            indexed = self.indexed_dim(operand.name)
-            if indexed is not None:
-                # An index takes the place of the position: the offset does not move.
-                low, high = sub[indexed]
-                sub[indexed] = (0, high - low)
-            access = operand.access.bound(indices).restricted(sub)
-            clipped = Operand(operand.name, operand.value, operand.type, access)
-            problem = out_of_bounds(self.reachable(clipped), ())
-            if problem:
-                return problem
+            for part in boxes(box):
+                problem = self._problem_in(part, operand, lanes, indices)
+                if problem:
+                    return problem
         return None
+
+    def _problem_in(
+        self,
+        box: Box,
+        operand: Operand,
+        lanes: Sequence[int],
+        indices: Sequence[int],
+    ) -> str | None:
+        """Why what a box leaves of an access leaves its tensor, in one iteration."""
+        sub = [
+            box.ranges[lane] if lane >= 0 else (0, extent)
+            for lane, extent in zip(lanes, operand.shape, strict=True)
+        ]
+        indexed = self.indexed_dim(operand.name)
+        if indexed is not None:
+            # An index takes the place of the position: the offset does not move.
+            low, high = sub[indexed]
+            sub[indexed] = (0, high - low)
+        access = operand.access.bound(indices).restricted(sub)
+        clipped = Operand(operand.name, operand.value, operand.type, access)
+        return _out_of_bounds(self.reachable(clipped), ())
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -7,7 +7,7 @@ from typing import Final
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.instruction import Instruction
-from xdsl_neuron.mask import clip
+from xdsl_neuron.mask import boxes, clip
 from xdsl_neuron.tracer.conditions import Bound
 from xdsl_neuron.tracer.errors import NKIIndexError
 from xdsl_neuron.tracer.symbols import Loop, Symbol
@@ -30,7 +30,7 @@ def check_bounds(
     for position, view in enumerate(views):
         if view is None or not view.layout.bounds:
             continue
-        lanes: tuple[int, ...] = ()
+        lanes: Sequence[int] = ()
         if predicates:
             name = (*inst.OUTS, *inst.INS)[position]
             lanes = inst.lane_dims(inst.data())[name]
@@ -46,40 +46,55 @@ def _check_bound(
     lanes: Sequence[int],
     loops: Sequence[Symbol],
 ) -> None:
-    lane = lanes[bound.dim] if lanes and bound.dim >= 0 else -1
+    whole = [(0, extent - 1) for extent in view.shape]
     shape = inst.lane_shape(inst.data())
-    expr = Affine.of(bound.start)
-    for values in _iterations([expr, *predicates], loops):
-        low_lane, high_lane = 0, bound.num - 1
-        if predicates:
-            box = clip(predicates, shape, values)
-            if box is None:
-                continue
-            if lane >= 0:
-                low_lane, high_lane = box.ranges[lane]
-                high_lane -= 1
-        start = expr.evaluate(values)
-        ends = (start + bound.step * low_lane, start + bound.step * high_lane)
-        if min(ends) < 0 or max(ends) >= bound.size:
-            raise NKIIndexError(bound.message(view.name, min(ends), max(ends)))
+    for values in _iterations([bound.place, *predicates], loops):
+        at = [(value, value) for value in values]
+        for ranges in _boxes(predicates, shape, values, lanes, whole):
+            low, high = bound.place.bounds(at, ranges)
+            if low < 0 or high >= bound.size:
+                raise NKIIndexError(bound.message(view.name, low, high))
+
+
+def _boxes(
+    predicates: Sequence[Affine],
+    shape: Sequence[int],
+    values: Sequence[int],
+    lanes: Sequence[int],
+    whole: Sequence[tuple[int, int]],
+) -> Iterator[Sequence[tuple[int, int]]]:
+    """What the mask leaves of a view's dimensions, as boxes; `whole` without a mask."""
+    if not predicates:
+        yield whole
+        return
+    box = clip(predicates, shape, values)
+    if box is None:
+        return
+    for part in boxes(box) if box.residual else (box,):
+        yield [
+            (part.ranges[lane][0], part.ranges[lane][1] - 1) if lane >= 0 else full
+            for lane, full in zip(lanes, whole, strict=True)
+        ]
 
 
 def _iterations(
     expressions: Sequence[Affine], loops: Sequence[Symbol]
 ) -> Iterator[list[int]]:
     """
-    The values of the loop indices that occur, others 0; a bounded number of them.
+    The values of the loop indices that occur, others 0.
 
-    Beyond the bound, and with a register, the instruction's gate and the machine's plan
-    decide.
+    Beyond a number of them, each loop's first and last value only; the instruction's
+    gate and the machine's plan see the others. With a register none.
     """
     used = sorted(frozenset[int]().union(*(e.positions for e in expressions)))
     found = [loops[number] for number in used]
-    ranges = [loop.values for loop in found if isinstance(loop, Loop)]
+    ranges: list[Sequence[int]] = [
+        loop.values for loop in found if isinstance(loop, Loop)
+    ]
     if len(ranges) < len(found):
         return
     if prod(len(values) for values in ranges) > _MAX_CHECKED_ITERATIONS:
-        return
+        ranges = [sorted({values[0], values[-1]}) for values in ranges]
     values = [0] * (max(used, default=-1) + 1)
     for point in product(*ranges):
         for number, value in zip(used, point, strict=True):

@@ -11,23 +11,20 @@ from math import prod
 
 from xdsl_neuron.affine import Affine, Atom, Lane
 from xdsl_neuron.tracer.errors import NKISyntaxError
-from xdsl_neuron.tracer.index import Expr, Shape
+from xdsl_neuron.tracer.index import Shape
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
     """
-    An index range of one dimension that leaves the tensor unless a mask clips it.
+    An index of one dimension that leaves the tensor unless a mask clips it.
 
-    It covers `start + step * k` for the `num` values k of the view's dimension `dim`
-    (-1: a single index), on a dimension of the tensor with `size` elements.
+    `place` is over the view's dimensions and the loop indices; the dimension of the
+    tensor has `size` elements.
     """
 
     tensor_dim: int
-    dim: int
-    start: Expr
-    step: int
-    num: int
+    place: Affine
     size: int
 
     def message(self, name: str, low: int, high: int) -> str:
@@ -45,11 +42,9 @@ class Conditions:
     masks: tuple[Affine, ...] = ()
     bounds: tuple[Bound, ...] = ()
 
-    def through(
-        self, places: Sequence[Affine | None], shape: Sequence[int], what: str
-    ) -> "Conditions":
+    def through(self, places: Sequence[Affine | None], what: str) -> "Conditions":
         """
-        The same conditions over the dimensions of a view of `shape`.
+        The same conditions over the dimensions of a view.
 
         `places` holds where each old dimension is, None where that is no affine
         expression; a condition on such a dimension is refused, `what` made the view.
@@ -70,34 +65,10 @@ class Conditions:
             return at(atom.dim) if isinstance(atom, Lane) else None
 
         masks = tuple(mask.substitute(moved) for mask in self.masks)
-        bounds: list[Bound] = []
-        for bound in self.bounds:
-            bounds += [bound] if bound.dim < 0 else _moved(bound, at(bound.dim), shape)
-        return Conditions(masks, tuple(bounds))
-
-
-def _moved(bound: Bound, place: Affine, shape: Sequence[int]) -> list[Bound]:
-    """One bound over a place; none where two lanes share it (the gate sees those)."""
-    lanes = sorted(place.lanes)
-    if len(lanes) > 1:
-        return []
-    if not lanes:
-        start = bound.start + place * bound.step
-        return [replace(bound, dim=-1, start=start, step=1, num=1)]
-    lane = Affine.lane(lanes[0])
-    factor = place.coefficient(Lane(lanes[0]))
-    rest = place - lane * factor
-    if rest.lanes:
-        return []
-    return [
-        replace(
-            bound,
-            dim=lanes[0],
-            start=bound.start + rest * bound.step,
-            step=bound.step * factor,
-            num=shape[lanes[0]],
+        bounds = tuple(
+            replace(bound, place=bound.place.substitute(moved)) for bound in self.bounds
         )
-    ]
+        return Conditions(masks, bounds)
 
 
 def places_in(old: Shape, new: Shape) -> list[Affine | None]:

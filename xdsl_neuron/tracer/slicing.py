@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from xdsl_neuron.affine import Affine, Index, Lane
+from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.dialects.neuron import Pair
 from xdsl_neuron.tracer.conditions import Bound
 from xdsl_neuron.tracer.errors import (
@@ -99,6 +99,9 @@ def _basic(view: V, items: Sequence[object]) -> V:
             partition = partition + start * step
         else:
             offset = offset + start * step
+        place = Affine.of(start)
+        if keep:
+            place = place + Affine.lane(len(pairs)) * stride
         last = start + stride * (num - 1)
         inside = (
             isinstance(start, int)
@@ -107,12 +110,8 @@ def _basic(view: V, items: Sequence[object]) -> V:
             and 0 <= last < extent
         )
         if not inside:
-            bound = Bound(dim, len(pairs) if keep else -1, start, stride, num, extent)
-            if _leaves(view, bound):
-                opened.append(bound)
-        place = Affine.of(start)
+            opened += _bound(view, dim, place, (*(n for _, n in pairs), num), extent)
         if keep:
-            place = place + Affine.lane(len(pairs)) * stride
             pairs.append((step * stride, num))
         places.append(place)
         dim += 1
@@ -120,7 +119,7 @@ def _basic(view: V, items: Sequence[object]) -> V:
         par = a.par - dim + len(pairs)
     places += (Affine.lane(len(pairs) + at) for at in range(view.ndim - dim))
     pairs += a.pairs[dim:]
-    kept = a.conditions.through(places, [num for _, num in pairs], "indexing")
+    kept = a.conditions.through(places, "indexing")
     bounds = (*kept.bounds, *opened)
     return view.with_layout(
         Layout(tuple(pairs), par, partition, offset, a.dtype, kept.masks, bounds)
@@ -180,18 +179,23 @@ def _from_front(place: Expr, extent: int) -> Expr:
     return place + extent if isinstance(place, int) and place < 0 else place
 
 
-def _leaves(view: View, bound: Bound) -> bool:
-    """Whether a range may leave its dimension; refused where no mask can help."""
-    start = bound.start
-    if view.base.trace.is_dynamic(start):
-        return False  # the machine sees the register's value
-    reach = bound.step * (bound.num - 1)
-    low, high = view.base.trace.bounds(start)
-    low, high = low + min(reach, 0), high + max(reach, 0)
-    if low >= 0 and high < bound.size:
-        return False
-    if view.base.trace.masks_allowed:
-        return True
+def _bound(
+    view: View, dim: int, place: Affine, shape: Sequence[int], extent: int
+) -> list[Bound]:
+    """
+    The bound of one index where it may be left; refused where no mask can help.
+
+    `place` is over lanes of `shape`.
+    """
+    trace = view.base.trace
+    if trace.is_dynamic(place):
+        return []  # the machine sees the register's value
+    low, high = trace.bounds(place, [(0, num - 1) for num in shape])
+    if low >= 0 and high < extent:
+        return []
+    bound = Bound(dim, place, extent)
+    if trace.masks_allowed and not (place.is_constant):
+        return [bound]
     raise NKIIndexError(bound.message(view.name, low, high))
 
 
@@ -228,7 +232,7 @@ def _advanced(view: V, items: Sequence[object]) -> V:
             partition = partition + expr * step
         else:
             offset = offset + expr * step
-        bounds += _tensor_bounds(view, dim, expr, shape, extent)
+        bounds += _bound(view, dim, expr, shape, extent)
     pairs, partition, offset = _lane_pairs(view, shape, partition, offset)
     rest = a.pairs[len(items) :]
     if 0 <= a.par and a.par >= len(items):
@@ -238,7 +242,7 @@ def _advanced(view: V, items: Sequence[object]) -> V:
     par = 0 if a.par >= 0 else -1
     places += (Affine.lane(len(pairs) + at) for at in range(len(rest)))
     pairs += rest
-    kept = a.conditions.through(places, [num for _, num in pairs], "indexing")
+    kept = a.conditions.through(places, "indexing")
     bounds = [*kept.bounds, *bounds]
     return view.with_layout(
         Layout(tuple(pairs), par, partition, offset, a.dtype, kept.masks, tuple(bounds))
@@ -253,32 +257,6 @@ def _index_of(item: object, shape: Shape, extent: int) -> Affine:
     if isinstance(item, IndexExpr):
         return aligned(item.expr, item.shape, len(shape))
     return Affine.of(_from_front(as_expr(item, "index"), extent))
-
-
-def _tensor_bounds(
-    view: View, dim: int, expr: Affine, shape: Shape, extent: int
-) -> list[Bound]:
-    """The bound of one dimension where it may be left, one per lane it uses."""
-    trace = view.base.trace
-    if trace.is_dynamic(expr):
-        return []
-    lanes = [(0, num - 1) for num in shape]
-    low, high = trace.bounds(expr, lanes)
-    if low >= 0 and high < extent:
-        return []
-    used = sorted(expr.lanes)
-    if not trace.masks_allowed or (expr.is_constant and not used):
-        message = Bound(dim, -1, 0, 1, 1, extent).message(view.name, low, high)
-        raise NKIIndexError(message)
-    plain = all(isinstance(atom, Index | Lane) for atom, _ in expr.terms)
-    if len(used) > 1 or not plain:
-        return []  # the instruction's own gate sees the flattened address
-    if not used:
-        return [Bound(dim, -1, expr, 1, 1, extent)]
-    lane = used[0]
-    step = expr.coefficient(Lane(lane))
-    start = expr - Affine.lane(lane) * step
-    return [Bound(dim, lane, start, step, shape[lane], extent)]
 
 
 def _lane_pairs(

@@ -134,5 +134,5 @@ def _part_of_mask(mask: Mask, first: View, index: Sequence[IndexExpr]) -> Mask:
         *(Affine.lane(dim) for dim in range(1, len(shape) - extra)),
     ]
     rest = (shape[0], *shape[1 + extra :])
-    found = Conditions(tuple(mask.over(shape))).through(places, rest, "a part")
+    found = Conditions(tuple(mask.over(shape))).through(places, "a part")
     return Mask(found.masks, rest)

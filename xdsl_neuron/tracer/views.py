@@ -259,7 +259,7 @@ class View:
         self._refuse_index(what)
         a, shape = self.layout, tuple(num for _, num in pairs)
         what = f"{what} of '{self.name}' from {self.shape} to {shape}"
-        c = a.conditions.through(places_in(self.shape, shape), shape, what)
+        c = a.conditions.through(places_in(self.shape, shape), what)
         return self.with_layout(
             Layout(pairs, a.par, a.partition, a.offset, a.dtype, c.masks, c.bounds)
         )
@@ -304,7 +304,7 @@ class View:
             Affine.lane(dim + missing) if num > 1 else Affine(0)
             for dim, (_, num) in enumerate(layout.pairs)
         ]
-        c = layout.conditions.through(places, tuple(shape), "broadcast")
+        c = layout.conditions.through(places, "broadcast")
         return self.with_layout(
             Layout(
                 tuple(found),
@@ -327,8 +327,7 @@ class View:
         pairs = tuple(a.pairs[axis] for axis in axes)
         par = axes.index(a.par) if a.par >= 0 else -1
         places = [Affine.lane(axes.index(dim)) for dim in range(self.ndim)]
-        shape = tuple(num for _, num in pairs)
-        c = a.conditions.through(places, shape, "permute")
+        c = a.conditions.through(places, "permute")
         return self.with_layout(
             Layout(pairs, par, a.partition, a.offset, a.dtype, c.masks, c.bounds)
         )
