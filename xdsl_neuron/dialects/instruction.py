@@ -427,7 +427,7 @@ class Instruction(IRDLOperation):
             sub[indexed] = (0, high - low)
         access = operand.access.bound(indices).restricted(sub)
         clipped = Operand(operand.name, operand.value, operand.type, access)
-        return _out_of_bounds(self.reachable(clipped), ())
+        return out_of_bounds(self.reachable(clipped), ())
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -68,6 +68,8 @@ class AssignmentBuilders(NeuronCodegen):
         """Whether an instruction made `value`, and could write `target` instead."""
         if made.views[0] is not value or self.block.last_op is not made.operation:
             return False
+        if self.split_dims(penguin.TensorCopyOp, [target, value]):
+            return False
         if "accumulate" in made.properties:  # it adds to what a tile in use holds
             return False
         allocation = value.base.value.owner

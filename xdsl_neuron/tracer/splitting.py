@@ -22,6 +22,7 @@ from xdsl_neuron.dialects.instructions.compute import fused_rank
 from xdsl_neuron.isa import LoopKind
 from xdsl_neuron.tracer.conditions import Conditions
 from xdsl_neuron.tracer.index import IndexExpr, Mask
+from xdsl_neuron.tracer.left_out import keep_mask
 from xdsl_neuron.tracer.slicing import subscript
 from xdsl_neuron.tracer.state import Dep, TraceState
 from xdsl_neuron.tracer.views import View
@@ -47,6 +48,10 @@ class SplitEmission(TraceState):
     splits: bool
     """Whether a call may become more instructions than one."""
 
+    def split_dims(self, kind: type[Instruction], views: Sequence[View | None]) -> int:
+        """How many leading free dimensions become loops around an instruction."""
+        return _excess(views) if self.splits and kind in _ELEMENTWISE else 0
+
     def emit(
         self,
         kind: type[Instruction],
@@ -60,9 +65,7 @@ class SplitEmission(TraceState):
         before: Operation | None = None,
     ) -> str:
         """Inserts an instruction on views, or a loop of them."""
-        extra = 0
-        if self.splits and kind in _ELEMENTWISE and before is None:
-            extra = _excess(views)
+        extra = 0 if before is not None else self.split_dims(kind, views)
         if not extra:
             return super().emit(
                 kind,
@@ -94,7 +97,7 @@ class SplitEmission(TraceState):
                 deps=deps,
                 location=location,
             )
-        first.base.mask = mask if fresh else None
+        keep_mask(first, mask if fresh else None)
         self.last = None
         return given
 
