@@ -6,7 +6,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from xdsl_neuron.tracer.context import current
-from xdsl_neuron.tracer.errors import NKITypeError
+from xdsl_neuron.tracer.errors import NKITypeError, internal_error
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -16,7 +16,8 @@ def api(function: Callable[P, R]) -> Callable[P, R]:
     """
     Refuses calls outside of a kernel, and wrong arguments at the kernel's line.
 
-    The message names the accepted arguments; Python's own TypeError has neither.
+    The message names the accepted arguments; Python's own TypeError has neither. Where
+    the implementation itself fails, the error says so at the kernel's line.
     """
     signature = inspect.signature(function)
     named = [
@@ -50,7 +51,13 @@ def api(function: Callable[P, R]) -> Callable[P, R]:
             and needed[min(given, last)] <= names_given
         ):
             _refuse(function, signature, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            found = internal_error(error)
+            if found is None:
+                raise
+            raise found from error
 
     return checked
 

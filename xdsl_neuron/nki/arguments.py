@@ -6,7 +6,7 @@ from typing import Any, Final, TypeGuard
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.dma import validate_dma_qos
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
-from xdsl_neuron.tracer.index import Mask, is_integer
+from xdsl_neuron.tracer.index import IndexExpr, Mask, as_integer, is_integer
 from xdsl_neuron.tracer.tiles import Number
 from xdsl_neuron.tracer.views import View
 
@@ -34,6 +34,11 @@ def as_number(value: Any, what: str) -> Number:
     """A Python or NumPy number argument."""
     if isinstance(value, int | float):
         return value
+    if isinstance(value, IndexExpr):
+        raise NKITypeError(
+            f"`{what}` is the index {value}, which has no value as data of a tile; "
+            "make a tile of the index with nisa.iota"
+        )
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "shape", None) == ():
         found = item()
@@ -72,11 +77,11 @@ def as_mask(value: Any) -> Mask | None:
     )
 
 
-def as_axes(value: Any) -> tuple[int, ...]:
+def as_axes(value: Any, what: str = "axis") -> tuple[int, ...]:
     """An axis or a sequence of axes."""
-    if is_integer(value):
-        return (int(value),)
-    return tuple(int(axis) for axis in value)
+    if is_sequence(value):
+        return tuple(as_integers(value, what))
+    return (as_integer(value, what, "int or a tuple of int"),)
 
 
 def as_shape(value: Any) -> tuple[int, ...]:
@@ -133,21 +138,17 @@ def dma_options(api: str, given: dict[str, Any]) -> dict[str, Any]:
 
 def as_integers(value: Any, what: str) -> list[int]:
     """A sequence of integers known while tracing."""
-    if not is_sequence(value) and not hasattr(value, "tolist"):
+    items = value.tolist() if hasattr(value, "tolist") else value
+    if not is_sequence(items):
         raise NKITypeError(f"`{what}` must be a list of int, got {_described(value)}")
-    for item in value:
+    for item in items:
+        if isinstance(item, IndexExpr):
+            as_integer(item, what)
         if not is_integer(item):
             raise NKITypeError(
                 f"`{what}` must be a list of int, got {_described(item)} in it"
             )
-    return [int(item) for item in value]
-
-
-def as_integer(value: Any, what: str) -> int:
-    """An integer known while tracing."""
-    if not is_integer(value):
-        raise NKITypeError(f"`{what}` must be int, got {_described(value)}")
-    return int(value)
+    return [int(item) for item in items]
 
 
 def as_pattern(value: Any, api_name: str) -> list[tuple[int, int]]:
@@ -162,6 +163,10 @@ def as_pattern(value: Any, api_name: str) -> list[tuple[int, int]]:
         raise NKIValueError(
             f"`pattern` of {api_name} must be a list of [step, number] pairs, got "
             f"{value!r}"
+        )
+    if any(number < 1 for _, number in pairs):
+        raise NKIValueError(
+            f"`pattern` of {api_name} has a number that is not positive: {value!r}"
         )
     return [(step, number) for step, number in pairs]
 

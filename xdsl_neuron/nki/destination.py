@@ -6,7 +6,7 @@ from math import prod
 from typing import Any, NoReturn, Self
 
 from xdsl_neuron.isa import Space
-from xdsl_neuron.nki.arguments import as_integer, as_integers, is_sequence
+from xdsl_neuron.nki.arguments import as_integer, as_integers, is_mapping, is_sequence
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.tensor import LanguageTensor
 from xdsl_neuron.nki.trace import session
@@ -270,6 +270,7 @@ class NkiTensor(LanguageTensor):
         names: list[str] = []
         split = self
         given = _pattern(src_pattern, "src_pattern")
+        fixed = _fixed_sizes(fixed_sizes, [name for group in given for name in group])
         if len(given) != self.ndim:
             raise NKIValueError(
                 f"rearrange of '{self.name}': src_pattern has {len(given)} dimensions, "
@@ -277,7 +278,12 @@ class NkiTensor(LanguageTensor):
             )
         for group in given:
             at = len(names)
-            sizes = [int((fixed_sizes or {}).get(name, -1)) for name in group]
+            sizes = [fixed.get(name, -1) for name in group]
+            if len(group) == 1 and sizes[0] not in (-1, split.shape[at]):
+                raise NKIValueError(
+                    f"rearrange of '{self.name}': fixed_sizes says that '{group[0]}' "
+                    f"is {sizes[0]}, the dimension is {split.shape[at]}"
+                )
             if len(group) > 1:
                 if sizes.count(-1) > 1:
                     raise NKIValueError(
@@ -415,6 +421,24 @@ def _pairs(pattern: Any) -> list[list[int]]:
             f"`pattern` must be a list of [step, number] pairs, got {pattern!r}"
         )
     return [as_integers(pair, "pattern") for pair in pattern]
+
+
+def _fixed_sizes(given: Any, names: Sequence[str]) -> dict[str, int]:
+    if given is None:
+        return {}
+    if not is_mapping(given):
+        raise NKITypeError(
+            f"rearrange: `fixed_sizes` must be a dict of names and int, got {given!r}"
+        )
+    for name in given:
+        if name not in names:
+            raise NKIValueError(
+                f"rearrange: fixed_sizes has {name!r}, which is not a name of "
+                f"src_pattern ({', '.join(names)})"
+            )
+    return {
+        name: as_integer(size, f"fixed_sizes[{name!r}]") for name, size in given.items()
+    }
 
 
 def _pattern(pattern: Any, what: str) -> list[list[str]]:

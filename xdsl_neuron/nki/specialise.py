@@ -21,7 +21,12 @@ from xdsl_neuron.nki.grid import GridDim
 from xdsl_neuron.nki.trace import KernelTrace
 from xdsl_neuron.nki.typing import mutable_parameters
 from xdsl_neuron.tracer.context import tracing
-from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, SymbolicValueError
+from xdsl_neuron.tracer.errors import (
+    NKISyntaxError,
+    NKITypeError,
+    SymbolicValueError,
+    internal_error,
+)
 from xdsl_neuron.tracer.frames import location_attribute
 from xdsl_neuron.tracer.index import Expr
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
@@ -126,10 +131,18 @@ def _trace(
     tensors = [trace.view.of(buffer) for buffer in trace.arguments]
     args, kwargs = binding.with_tensors(tensors)
     with tracing(trace):
-        if rolled:
-            returned = _run_rolled(trace, function, args, kwargs, where)
-        else:
-            returned = _run_each(trace, function, args, kwargs)
+        try:
+            if rolled:
+                returned = _run_rolled(trace, function, args, kwargs, where)
+            else:
+                returned = _run_each(trace, function, args, kwargs)
+        except AttributeError:  # a name that a kernel's object or module does not have
+            raise
+        except Exception as error:
+            found = internal_error(error)
+            if found is None:
+                raise
+            raise found from error
         outputs = _Outputs(function.__name__, where)
         result = outputs.collect(returned)
         module = trace.finish(outputs.named())

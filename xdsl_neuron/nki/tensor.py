@@ -2,9 +2,11 @@
 
 from typing import Any, NoReturn, Self
 
+from xdsl_neuron.nki.arguments import as_integers
 from xdsl_neuron.nki.dtype import NAMED, LanguageDtype, as_dtype
 from xdsl_neuron.nki.enums import REGION_OF, MemoryRegion
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError
+from xdsl_neuron.tracer.index import as_integer, is_integer
 from xdsl_neuron.tracer.slicing import subscript
 from xdsl_neuron.tracer.views import View
 
@@ -54,12 +56,12 @@ class LanguageTensor(View):
 
     def reshape(self, *shape: Any) -> Self:
         """The elements in another shape, as a view."""
-        sizes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        return self.reshaped(tuple(int(extent) for extent in sizes))
+        lone = len(shape) == 1 and not is_integer(shape[0])
+        return self.reshaped(as_integers(shape[0] if lone else shape, "shape"))
 
     def expand_dims(self, axis: int) -> Self:
         """A dimension of extent 1."""
-        return self.with_unit_dim(axis)
+        return self.with_unit_dim(as_integer(axis, "axis"))
 
     def view(self, dtype: Any) -> Self:
         """The same bytes as elements of another type."""

@@ -220,6 +220,10 @@ class ComputeBuilders(TileBuilders):
         axes = tuple(sorted(a + rank if a < 0 else a for a in axis))
         if any(not 0 <= a < rank for a in axes):
             raise NKIValueError(f"axis {tuple(axis)} is not within {rank} dimensions")
+        if len(set(axes)) < len(axes):
+            raise NKIValueError(
+                f"axis {tuple(axis)} names a dimension of {tensor.shape} twice"
+            )
         kept = [a for a in range(rank) if a not in axes]
         if dst is not None:
             target = dst

@@ -7,7 +7,7 @@ is that of the innermost frame that is not ours, unless one is given.
 """
 
 from xdsl_neuron.diagnostics import DiagnosticError, SourceLocation, Where
-from xdsl_neuron.tracer.frames import kernel_place
+from xdsl_neuron.tracer.frames import kernel_place, own_failure
 
 OUTSIDE_KERNEL = "calling NKI API outside of NKI kernels is not supported."
 
@@ -51,6 +51,29 @@ class NKIRuntimeError(NKIError, RuntimeError):
 
 class NKINotImplementedError(NKIError, NotImplementedError):
     """A documented feature that this implementation does not have."""
+
+
+class NKIInternalError(NKIRuntimeError):
+    """The implementation failed on what a kernel asked for."""
+
+
+def internal_error(error: Exception) -> NKIInternalError | None:
+    """
+    The exception as an error at the kernel's line; None where it is not ours.
+
+    Not ours are errors that know their place, what a kernel's own functions raise, and
+    running out of memory or stack.
+    """
+    if isinstance(error, DiagnosticError | MemoryError | RecursionError):
+        return None
+    ours, place = own_failure(error)
+    if not ours:
+        return None
+    return NKIInternalError(
+        f"internal error: {type(error).__name__}: {error}; the arguments of this call "
+        "are not handled, please report the kernel",
+        place or kernel_place(),
+    )
 
 
 class SymbolicValueError(NKIError):

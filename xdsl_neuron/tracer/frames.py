@@ -40,13 +40,32 @@ def kernel_frame() -> FrameType | None:
 
 def place_of(frame: FrameType) -> SourceLocation:
     """File, line and column (both from 1) of the expression a frame is executing."""
-    code = frame.f_code
-    line, _, column, _ = list(code.co_positions())[frame.f_lasti // 2]
+    return _place(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+def _place(code: CodeType, at: int, around: int) -> SourceLocation:
+    line, _, column, _ = list(code.co_positions())[at // 2]
     return SourceLocation(
         code.co_filename,
-        frame.f_lineno if line is None else line,
+        around if line is None else line,
         1 if column is None else column + 1,
     )
+
+
+def own_failure(error: BaseException) -> tuple[bool, SourceLocation | None]:
+    """
+    Whether an exception was raised in the implementation, and for which kernel line.
+
+    What a function of the kernel raises is not ours, whoever has called it.
+    """
+    step, ours, place = error.__traceback__, False, None
+    while step is not None:
+        code = step.tb_frame.f_code
+        ours = code.co_filename.startswith(_PACKAGE + os.sep)
+        if not is_ours(code):
+            place = _place(code, step.tb_lasti, step.tb_lineno)
+        step = step.tb_next
+    return ours, place
 
 
 _put_off: ContextVar[FileLineColLoc | None] = ContextVar("put_off", default=None)

@@ -8,7 +8,7 @@ no value while a kernel is traced, so Python control flow on them is refused.
 
 import operator
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn, SupportsIndex, TypeAlias, TypeGuard
+from typing import Any, NoReturn, SupportsIndex, TypeAlias, TypeGuard, cast
 
 from xdsl_neuron.affine import Affine, Atom, Lane
 from xdsl_neuron.dialects.neuron.attributes import position_name
@@ -39,10 +39,15 @@ def is_slice(value: object) -> TypeGuard["slice[Any, Any, Any]"]:
 
 def is_integer(value: object) -> bool:
     """Whether a value is a Python or NumPy integer (a symbolic index is not)."""
-    return (
-        isinstance(value, int)
-        or (isinstance(value, SupportsIndex) and not isinstance(value, IndexExpr))
-    ) and not isinstance(value, bool)
+    if isinstance(value, int):
+        return not isinstance(value, bool)
+    if isinstance(value, IndexExpr) or not isinstance(value, SupportsIndex):
+        return False
+    try:
+        operator.index(value)
+    except TypeError:  # an array has the method, and refuses unless it is an integer
+        return False
+    return True
 
 
 def as_expr(value: object, what: str) -> Expr:
@@ -53,11 +58,22 @@ def as_expr(value: object, what: str) -> Expr:
         if value.shape:
             raise NKITypeError(f"`{what}` must be int or scalar[int], got {value}")
         return value.expr.constant if value.expr.is_constant else value.expr
-    if isinstance(value, SupportsIndex):
-        return operator.index(value)
-    raise NKITypeError(
-        f"`{what}` must be int or scalar[int], got {type(value).__name__}"
-    )
+    return as_integer(value, what, "int or scalar[int]")
+
+
+def as_integer(value: Any, what: str, expected: str = "int") -> int:
+    """
+    An integer known while tracing; NKITypeError for others.
+
+    The index of a program is known where the kernel is traced once per program.
+    """
+    if isinstance(value, IndexExpr):
+        _refuse_value(value, f"`{what}`")
+    if not is_integer(value):
+        raise NKITypeError(
+            f"`{what}` must be {expected}, got {type(value).__name__} ({value!r})"
+        )
+    return operator.index(value)
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:
@@ -137,6 +153,9 @@ class IndexExpr:
 
     __slots__ = ("expr", "shape")
 
+    __array_ufunc__: None = None
+    """NumPy leaves operators to the index, also those with an array on the left."""
+
     def __init__(self, expr: Affine, shape: Shape = ()) -> None:
         self.expr = expr
         self.shape = shape
@@ -159,20 +178,37 @@ class IndexExpr:
             left = aligned(self.expr, self.shape, rank)
             right = aligned(other.expr, other.shape, rank)
             return IndexExpr(left + right * sign, shape)
-        if isinstance(other, SupportsIndex):
-            return IndexExpr(self.expr + sign * operator.index(other), self.shape)
+        if isinstance(other, bool) or is_integer(other):
+            step = operator.index(cast(SupportsIndex, other))
+            return IndexExpr(self.expr + sign * step, self.shape)
         return None
 
     def __add__(self, other: object) -> "IndexExpr":
-        return _or_not_implemented(self._combine(other, 1))
+        return self._or_asked(self._combine(other, 1), other, "+", "__radd__")
 
     __radd__ = __add__
 
     def __sub__(self, other: object) -> "IndexExpr":
-        return _or_not_implemented(self._combine(other, -1))
+        return self._or_asked(self._combine(other, -1), other, "-", "__rsub__")
 
     def __rsub__(self, other: object) -> "IndexExpr":
-        return _or_not_implemented((-self)._combine(other, 1))
+        return self._or_asked((-self)._combine(other, 1), other, "-", "__sub__")
+
+    def _or_asked(
+        self, found: "IndexExpr | None", other: object, operation: str, method: str
+    ) -> "IndexExpr":
+        """The result; where there is none, a tensor is asked and others refused."""
+        if found is not None:
+            return found
+        if _answers(other, method):
+            return NotImplemented
+        raise self._no_integer(other, operation)
+
+    def _no_integer(self, other: object, operation: str) -> NKITypeError:
+        return NKITypeError(
+            f"'{operation}' between NKI index and non integer is not supported. "
+            f"Got {self} {operation} {other}"
+        )
 
     def __neg__(self) -> "IndexExpr":
         return IndexExpr(self.expr * -1, self.shape)
@@ -181,31 +217,36 @@ class IndexExpr:
         return self
 
     def __mul__(self, other: object) -> "IndexExpr":
+        if _answers(other, "__rmul__"):
+            return NotImplemented
         return IndexExpr(self.expr * self._factor(other, "*"), self.shape)
 
     __rmul__ = __mul__
 
     def __floordiv__(self, other: object) -> "IndexExpr":
+        if _answers(other, "__rfloordiv__"):
+            return NotImplemented
         return IndexExpr(self.expr.floordiv(self._factor(other, "//")), self.shape)
 
     def __mod__(self, other: object) -> "IndexExpr":
+        if _answers(other, "__rmod__"):
+            return NotImplemented
         return IndexExpr(self.expr.mod(self._factor(other, "%")), self.shape)
 
     def _factor(self, other: object, operation: str) -> int:
         if isinstance(other, IndexExpr) and other.expr.is_constant:
             value = other.expr.constant
-        elif isinstance(other, SupportsIndex) and not isinstance(other, IndexExpr):
-            value = operator.index(other)
+        elif isinstance(other, bool) or is_integer(other):
+            value = operator.index(cast(SupportsIndex, other))
         else:
-            raise NKITypeError(
-                f"'{operation}' between NKI index and non integer is not supported. "
-                f"Got {self} {operation} {other}"
-            )
+            raise self._no_integer(other, operation)
         if operation != "*" and value <= 0:
             raise NKIValueError(f"'{operation}' needs a positive integer, got {value}")
         return value
 
-    def __truediv__(self, other: object) -> NoReturn:
+    def __truediv__(self, other: object) -> Any:
+        if _answers(other, "__rtruediv__"):
+            return NotImplemented
         raise NKITypeError(f"'/' is not defined for an NKI index; use // ({self})")
 
     def _compare(self, other: object, sign: int, slack: int) -> "Mask":
@@ -287,9 +328,11 @@ class IndexExpr:
         return f"<index {self}>"
 
 
-def _or_not_implemented(value: IndexExpr | None) -> IndexExpr:
-    """Python asks the other operand when the answer is NotImplemented."""
-    return NotImplemented if value is None else value
+def _answers(other: object, method: str) -> bool:
+    """Whether the other operand is a tensor that answers for itself."""
+    from xdsl_neuron.tracer.views import View
+
+    return isinstance(other, View) and hasattr(type(other), method)
 
 
 class Mask:
@@ -372,7 +415,12 @@ class Mask:
 
 def arange(*bounds: SupportsIndex) -> IndexExpr:
     """`range(*bounds)` as an index of one axis; the bounds are Python integers."""
-    values = range(*(operator.index(bound) for bound in bounds))
+    if not 1 <= len(bounds) <= 3:
+        raise NKITypeError(f"nl.arange takes 1 to 3 bounds, got {len(bounds)}")
+    found = [as_integer(bound, "bound of nl.arange") for bound in bounds]
+    if found[2:] == [0]:
+        raise NKIValueError("step of nl.arange must be non-zero")
+    values = range(*found)
     if not values:
         raise NKIValueError(f"nl.arange{bounds} is empty")
     return IndexExpr(Affine.lane(0) * values.step + values.start, (len(values),))

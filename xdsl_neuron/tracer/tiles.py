@@ -135,6 +135,7 @@ class TileBuilders(SplitEmission):
         """
         if tile.shape == shape:
             return tile
+        tile.check_broadcast(shape)
         rank = len(shape)
         if tile.ndim < rank and tile.layout.par >= 0:
             tile = self._padded(tile, rank)

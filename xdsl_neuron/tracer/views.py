@@ -230,7 +230,7 @@ class View:
             return self.with_dims(self._split(layout.pairs, shape), "reshape")
         if layout.par > 0:
             self._no_tile()
-        if shape[0] != layout.pairs[0][1]:
+        if shape[:1] != (layout.pairs[0][1],):
             raise NKIValueError(
                 f"reshape of '{self.name}' must keep the partition dimension "
                 f"({layout.pairs[0][1]}), got {shape}"
@@ -240,10 +240,14 @@ class View:
 
     def _resolve_shape(self, shape: Sequence[int]) -> Shape:
         """The shape with a -1 replaced by what fits."""
-        if -1 not in shape:
-            return tuple(shape)
-        known = -prod(shape)
-        return tuple(self.size // known if e == -1 else e for e in shape)
+        known = [extent for extent in shape if extent != -1]
+        if any(extent < 1 for extent in known) or len(known) < len(shape) - 1:
+            raise NKIValueError(
+                f"reshape of '{self.name}' to {tuple(shape)}: extents must be "
+                "positive, one of them may be -1"
+            )
+        rest = self.size // prod(known)
+        return tuple(rest if extent == -1 else extent for extent in shape)
 
     def _split(self, pairs: Sequence[Pair], shape: Shape) -> tuple[Pair, ...]:
         found = split_pairs(pairs, shape)
@@ -290,14 +294,12 @@ class View:
         layout, missing = self.layout, len(shape) - self.ndim
         if self.shape == tuple(shape):
             return self
+        self.check_broadcast(shape)
         pairs = ((0, 1),) * missing + layout.pairs
         found: list[Pair] = []
         for (step, num), extent in zip(pairs, shape, strict=True):
             if num not in (1, extent):
-                raise NKIValueError(
-                    f"Parameter shapes {self.shape} and {tuple(shape)} has mismatched "
-                    "shapes"
-                )
+                self._refuse_broadcast(shape)
             found.append((step, num) if num == extent else (0, extent))
         par = layout.par + missing if layout.par >= 0 else -1
         places = [
@@ -318,6 +320,19 @@ class View:
             )
         )
 
+    def check_broadcast(self, shape: Sequence[int]) -> None:
+        """Refuses what no repetition can have: a lower rank, no elements."""
+        if any(extent < 1 for extent in shape):
+            self._refuse_broadcast(shape, ": extents must be positive")
+        if len(shape) < self.ndim:
+            self._refuse_broadcast(shape, f": expected {self.ndim} dimensions or more")
+
+    def _refuse_broadcast(self, shape: Sequence[int], why: str = "") -> NoReturn:
+        raise NKIValueError(
+            f"Parameter shapes {self.shape} and {tuple(shape)} has mismatched shapes"
+            + why
+        )
+
     def permuted(self, axes: Sequence[int]) -> Self:
         """The dimensions in another order."""
         if sorted(axes) != list(range(self.ndim)):
@@ -334,8 +349,13 @@ class View:
 
     def with_unit_dim(self, dim: int) -> Self:
         """A dimension of extent 1 in front of dimension `dim`."""
-        a = self.layout
-        dim = dim + self.ndim + 1 if dim < 0 else dim
+        a, places = self.layout, self.ndim + 1
+        if not -places <= dim < places:
+            raise NKIIndexError(
+                f"expand_dims of '{self.name}': axis {dim} is out of bounds, expected "
+                f"{-places} to {places - 1} for {self.ndim} dimensions"
+            )
+        dim = dim + places if dim < 0 else dim
         if a.par >= 0 and dim <= a.par:
             raise NKISyntaxError(
                 "Cannot expand dims before partition dimension for local tensors!"

@@ -59,6 +59,9 @@ penguin.tensor_scalar_ptr subtract %a <- %a {imm0 = 2.0, engine = Activation}
 // near miss: `, imm1 = 3.0` -> ``
 // expected-error @below {{operand1 and op1 input arguments must be both provided or both None.}}
 penguin.tensor_scalar_ptr mult %a <- %a {imm0 = 2.0, imm1 = 3.0}
+// near miss: `, reverse1` -> ``
+// expected-error @below {{reverse1 swaps the sides of op1, which is not given}}
+penguin.tensor_scalar_ptr mult %a <- %a {imm0 = 2.0, reverse1}
 // expected-error @below {{op0 takes exactly one of scalar0 and imm0}}
 penguin.tensor_scalar_ptr mult %a <- %a
 // near miss: `bitwise_and` -> `add`

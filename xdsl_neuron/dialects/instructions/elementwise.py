@@ -153,6 +153,8 @@ class TensorScalar(ComputeInstruction):
             raise VerifyException(
                 "operand1 and op1 input arguments must be both provided or both None."
             )
+        if self.reverse1 is not None and self.op1 is None:
+            raise VerifyException("reverse1 swaps the sides of op1, which is not given")
 
     @gate("... must be both bitvec or both arithmetic operators.", "penguin.md 7")
     def one_family(self) -> None:

@@ -13,6 +13,7 @@ from xdsl_neuron.nki.language.grid import ProgramId
 from xdsl_neuron.nki.ops import as_alu
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError, SymbolicValueError
+from xdsl_neuron.tracer.index import as_integer
 from xdsl_neuron.tracer.left_out import keep_mask
 from xdsl_neuron.tracer.views import View
 
@@ -77,7 +78,9 @@ def _axes(asked: Any, rank: int) -> tuple[int, ...]:
     """The axes of the launch grid."""
     found: list[int] = []
     for one in asked if is_sequence(asked) else (asked,):
-        axis = one.axis if isinstance(one, ProgramId) else int(one)
+        axis = (
+            one.axis if isinstance(one, ProgramId) else as_integer(one, "program_axes")
+        )
         if not 0 <= axis < rank:
             raise NKIValueError(
                 f"all_reduce: program axis {axis} is out of bounds of the launch grid "

@@ -51,12 +51,7 @@ def tensor_copy_dynamic_dst(
 ) -> None:
     """Copies `src` to where an offset known while running says, as above."""
     target = as_view(dst, "dst")
-    kind = as_optional_dtype(dtype)
-    if kind not in (None, target.element_type):
-        raise NKIValueError(
-            f"tensor_copy_dynamic_dst: `dtype` is {kind}, but `dst` is {target!r}; the "
-            "destination's type is the result's"
-        )
+    check_result_type("tensor_copy_dynamic_dst", dtype, target)
     session().tensor_copy(
         as_view(src, "src"),
         target,
@@ -64,6 +59,16 @@ def tensor_copy_dynamic_dst(
         engine=_engine("tensor_copy_dynamic_dst", engine),
         **hidden_options("tensor_copy_dynamic_dst", hidden),
     )
+
+
+def check_result_type(api_name: str, dtype: Any, dst: View) -> None:
+    """Refuses a result type that a destination given by the kernel does not have."""
+    kind = as_optional_dtype(dtype)
+    if kind is not None and kind is not dst.element_type:
+        raise NKIValueError(
+            f"{api_name}: `dtype` is {kind.nki_name}, but `dst` is {dst!r}; the "
+            "destination's type is the result's"
+        )
 
 
 def _engine(what: str, asked: Any) -> Engine:

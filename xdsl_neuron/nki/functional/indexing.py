@@ -57,7 +57,9 @@ class _Mgrid:
         for at, values in enumerate(ranges):
             if not is_slice(values) or values.stop is None:
                 raise NKITypeError("nl.mgrid is subscripted with slices such as 0:128")
-            index = make_arange(values.start or 0, values.stop, values.step or 1)
+            start = 0 if values.start is None else values.start
+            step = 1 if values.step is None else values.step
+            index = make_arange(start, values.stop, step)
             subscript = tuple(slice(None) if a == at else None for a in range(rank))
             axes.append(index[subscript] if rank > 1 else index)
         return Grid(axes)

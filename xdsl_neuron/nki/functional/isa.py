@@ -34,6 +34,7 @@ from xdsl_neuron.nki.enums import (
     reduce_cmd,
 )
 from xdsl_neuron.nki.functional.dynamic import (
+    check_result_type,
     tensor_copy_dynamic_dst,
     tensor_copy_dynamic_src,
 )
@@ -250,9 +251,11 @@ def tensor_copy_predicated(
     source = as_operand(src, "src")
     if reverse_pred and isinstance(source, View):
         raise NKIValueError("`reverse_pred` only supported if `src` is scalar input.")
+    target = as_view(dst, "dst")
+    check_result_type("tensor_copy_predicated", dtype, target)
     session().tensor_copy_predicated(
         source,
-        as_view(dst, "dst"),
+        target,
         as_view(predicate, "predicate"),
         bool(reverse_pred),
         as_mask(mask),
@@ -369,7 +372,7 @@ def dma_transpose(
     """A tile with its dimensions permuted by the DMA engines."""
     return session().dma_transpose(
         as_view(src, "src"),
-        None if axes is None else as_axes(axes),
+        None if axes is None else as_axes(axes, "axes"),
         as_mask(mask),
         dtype=_kind(dtype),
         dge_mode=as_dge(dge_mode),

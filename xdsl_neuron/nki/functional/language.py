@@ -10,7 +10,7 @@ from xdsl_neuron.nki.functional.loops import (
     sequential_range,
     static_range,
 )
-from xdsl_neuron.nki.functional.reduction import loop_reduce
+from xdsl_neuron.nki.functional.reduction import all, loop_reduce
 from xdsl_neuron.nki.functional.rmw import atomic_rmw, matmul
 from xdsl_neuron.nki.functional.shapes import broadcast_to, expand_dims
 from xdsl_neuron.nki.grid import nc, spmd_dim
@@ -25,7 +25,6 @@ from xdsl_neuron.nki.language.creation import (
     zeros_like,
 )
 from xdsl_neuron.nki.language.functions import (
-    all,
     cos,
     gather_flattened,
     load,

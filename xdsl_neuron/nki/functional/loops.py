@@ -7,8 +7,8 @@ Loops of the functional generation (DESIGN.md 7b).
 
 import inspect
 import operator
-from collections.abc import Generator, Iterator
-from typing import Any, NoReturn, SupportsIndex
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any, Final, NoReturn
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.isa import LoopKind
@@ -17,8 +17,11 @@ from xdsl_neuron.nki.rebinding import refuse_rebinding
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.frames import is_for_statement
-from xdsl_neuron.tracer.index import IndexExpr
+from xdsl_neuron.tracer.index import IndexExpr, is_integer
 from xdsl_neuron.tracer.rebinding import Watch
+
+DIRECTIVES: Final = frozenset({"auto_pipeline", "multi_buffer"})
+"""Directives of a rolled loop: hints to the vendor's scheduler (penguin.md 3.2)."""
 
 
 class SymbolicRange:
@@ -74,27 +77,38 @@ def _values(bounds: tuple[Any, ...]) -> range:
                 f"loop bounds must be known while tracing, got {bound}; loop over the "
                 "largest range and use a mask"
             )
-        if not isinstance(bound, SupportsIndex):
+        if not isinstance(bound, bool) and not is_integer(bound):
             raise NKITypeError(
                 f"loop bounds must be int, got {type(bound).__name__} ({bound!r})"
             )
     if not 1 <= len(bounds) <= 3:
         raise NKITypeError(f"a range takes 1 to 3 bounds, got {len(bounds)}")
-    values = range(*(operator.index(bound) for bound in bounds))
-    if values.step < 0:
-        raise NKIValueError(f"step of a loop must be positive, got {values.step}")
-    return values
+    found = [operator.index(bound) for bound in bounds]
+    if len(found) == 3 and found[2] <= 0:
+        raise NKIValueError(f"step of a loop must be positive, got {found[2]}")
+    return range(*found)
+
+
+def _check_directives(api: str, given: Iterable[str]) -> None:
+    for key in given:
+        if key not in DIRECTIVES:
+            raise NKITypeError(
+                f"{api}() got an unexpected keyword argument '{key}'; beside its "
+                f"bounds it accepts, without effect, {', '.join(sorted(DIRECTIVES))}"
+            )
 
 
 @api
 def affine_range(*bounds: Any, **directives: Any) -> SymbolicRange:
     """A loop whose iterations are independent, traced once."""
+    _check_directives("affine_range", directives)
     return SymbolicRange("affine_range", LoopKind.PARALLEL, _values(bounds))
 
 
 @api
 def sequential_range(*bounds: Any, **directives: Any) -> SymbolicRange:
     """A loop whose iterations are in order, traced once."""
+    _check_directives("sequential_range", directives)
     return SymbolicRange("sequential_range", LoopKind.SEQUENTIAL, _values(bounds))
 
 

@@ -1,4 +1,4 @@
-"""`nl.loop_reduce`: a fold over the iterations of loops."""
+"""Folds of this generation: `nl.loop_reduce` over the iterations of loops, `nl.all`."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -12,6 +12,7 @@ from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_mask, as_view, hidden_options, is_sequence
 from xdsl_neuron.nki.dtype import as_optional_dtype
+from xdsl_neuron.nki.language.functions import all as all_nonzero
 from xdsl_neuron.nki.ops import as_alu
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
@@ -26,6 +27,12 @@ _IDENTITIES: Final = {
     AluOp.MAX: -inf,
     AluOp.MIN: inf,
 }
+
+
+@api
+def all(x: Any, axis: Any, *, dtype: Any = bool, mask: Any = None) -> View:
+    """1 where all elements are not 0, a truth value by default."""
+    return all_nonzero(x, axis, dtype, mask=mask)
 
 
 @api

@@ -3,7 +3,7 @@
 from typing import Any
 
 from xdsl_neuron.nki.api import api
-from xdsl_neuron.nki.arguments import as_shape, as_view
+from xdsl_neuron.nki.arguments import as_integer, as_shape, as_view
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.views import View
 
@@ -17,4 +17,4 @@ def broadcast_to(src: Any, shape: Any) -> View:
 @api
 def expand_dims(data: Any, axis: int) -> View:
     """A dimension of extent 1."""
-    return as_view(data, "data").with_unit_dim(axis)
+    return as_view(data, "data").with_unit_dim(as_integer(axis, "axis"))

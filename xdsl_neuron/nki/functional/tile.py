@@ -18,7 +18,8 @@ from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.elementwise import binary
 from xdsl_neuron.nki.functional.operators import Operators
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
+from xdsl_neuron.tracer.compute import COMPARISONS
+from xdsl_neuron.tracer.errors import NKIAttributeError, NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.frames import placed_at
 from xdsl_neuron.tracer.index import IndexExpr, Mask, broadcast_tiles, is_tuple
 from xdsl_neuron.tracer.views import Buffer, Layout, View
@@ -42,7 +43,7 @@ class Tile(Operators):
     def _binary(self, op: AluOp, other: Any, reverse: bool = False) -> Any:
         if isinstance(other, IndexExpr) and op is AluOp.ADD and self.size == 1:
             return session().load_tensor_to_register(self) + other
-        if isinstance(other, IndexExpr | Mask):
+        if isinstance(other, IndexExpr | Mask) and op in COMPARISONS:
             return NotImplemented
         value = as_operand(other, "operand")
         return binary(op, value, self) if reverse else binary(op, self, value)
@@ -159,7 +160,7 @@ class MatmulResult(Tile):
 
     def __getattr__(self, name: str) -> Any:
         if name != "base":
-            raise AttributeError(f"a tile has no attribute '{name}'")
+            raise NKIAttributeError(f"a tile has no attribute '{name}'")
         trace = session()
         if self.waits:
             trace.pending = None

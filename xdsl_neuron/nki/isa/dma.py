@@ -93,7 +93,7 @@ def dma_transpose(
     """
     session().dma_transpose(
         as_view(src, "src"),
-        None if axes is None else as_axes(axes),
+        None if axes is None else as_axes(axes, "axes"),
         dst=as_view(dst, "dst"),
         dge_mode=as_dge(dge_mode),
         oob_mode=as_oob(oob_mode),

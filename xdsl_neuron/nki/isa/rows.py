@@ -12,7 +12,13 @@ from xdsl_neuron.nki.accumulators import (
     as_reduce_op,
     check_fp32_min,
 )
-from xdsl_neuron.nki.arguments import as_integer, as_name, as_number, as_view
+from xdsl_neuron.nki.arguments import (
+    as_integer,
+    as_name,
+    as_number,
+    as_pattern,
+    as_view,
+)
 from xdsl_neuron.nki.enums import reduce_cmd
 from xdsl_neuron.nki.instruction import NkiInstruction, instruction
 from xdsl_neuron.nki.isa.compute import with_free_shape
@@ -121,7 +127,7 @@ def affine_select(
 
     value = offset + channel_multiplier * partition + sum(step * index).
     """
-    pairs = [(int(step), int(num)) for step, num in pattern]
+    pairs = as_pattern(pattern, "affine_select")
     value = Affine(as_integer(offset, "offset"))
     value = value + Affine.lane(0) * as_integer(
         channel_multiplier, "channel_multiplier"

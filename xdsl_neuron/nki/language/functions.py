@@ -9,7 +9,9 @@ from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_axes,
+    as_integer,
     as_mask,
+    as_number,
     as_operand,
     as_shape,
     as_view,
@@ -144,7 +146,7 @@ def broadcast_to(x: Any, shape: Any, dtype: Any = None) -> View:
 @api
 def expand_dims(x: Any, axis: int) -> View:
     """A dimension of extent 1."""
-    return as_view(x, "x").with_unit_dim(axis)
+    return as_view(x, "x").with_unit_dim(as_integer(axis, "axis"))
 
 
 @api
@@ -186,8 +188,8 @@ min = _reduction("min", AluOp.MIN)
 
 
 @api
-def all(x: Any, axis: Any, dtype: Any = bool, *, mask: Any = None) -> View:
-    """1 where all elements are not 0."""
+def all(x: Any, axis: Any, dtype: Any = None, *, mask: Any = None) -> View:
+    """1 where all elements are not 0, in the input's type by default."""
     return session().tensorreduce(
         AluOp.LOGICAL_AND, as_view(x, "x"), as_axes(axis), as_mask(mask), _kind(dtype)
     )
@@ -281,6 +283,7 @@ def rms_norm(
 
     trace, tile, clip = session(), as_view(x, "x"), as_mask(mask)
     kind = _kind(compute_dtype) or DType.FLOAT32
+    n, epsilon = as_integer(n, "n"), as_number(epsilon, "epsilon")
     if n <= 0:
         raise NKIValueError(f"rms_norm: n must be positive, got {n}")
     square = trace.tensortensor(AluOp.MULT, tile, tile, clip, kind)

@@ -4,11 +4,11 @@ from typing import Any, Self
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.nki.api import api
-from xdsl_neuron.nki.arguments import as_axes
+from xdsl_neuron.nki.arguments import as_axes, as_integer
 from xdsl_neuron.nki.enums import MemoryRegion, as_region
 from xdsl_neuron.nki.language.tensors import ParDim
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKIIndexError, NKITypeError
+from xdsl_neuron.tracer.errors import NKIIndexError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import IndexExpr, as_expr
 from xdsl_neuron.tracer.views import DynamicSlice
 
@@ -28,7 +28,7 @@ class ProgramId(int):
 def program_id(axis: Any = 0) -> Any:
     """The index of this program along an axis of the launch grid."""
     trace = session()
-    at = int(axis)
+    at = as_integer(axis, "axis")
     if not 0 <= at < len(trace.grid):
         if at == 0:  # a kernel launched without a grid is one program
             return 0
@@ -49,7 +49,7 @@ def num_programs(axes: Any = None) -> int:
     elif isinstance(axes, IndexExpr):
         raise NKITypeError(f"axes is invalid type: {type(axes).__name__}")
     else:
-        chosen = as_axes(axes)
+        chosen = as_axes(axes, "axes")
     count = 1
     for axis in chosen:
         if not 0 <= axis < max(len(grid), 1):
@@ -67,9 +67,12 @@ def program_ndim() -> int:
     return len(session().grid)
 
 
-def ds(start: Any, size: int) -> DynamicSlice:
+def ds(start: Any, size: Any) -> DynamicSlice:
     """`start : start + size`; the start may be a loop index."""
-    return DynamicSlice(as_expr(start, "start"), int(size))
+    extent = as_integer(size, "size")
+    if extent < 1:
+        raise NKIValueError(f"`size` of nl.ds must be positive, got {extent}")
+    return DynamicSlice(as_expr(start, "start"), extent)
 
 
 def par_dim(size: int) -> ParDim:

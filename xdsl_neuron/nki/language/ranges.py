@@ -1,18 +1,26 @@
 """Loops of the destination-passing generations: all unrolled (nki.md 1.4)."""
 
-import operator
 from typing import SupportsIndex
 
 from xdsl_neuron.nki.api import api
+from xdsl_neuron.tracer.errors import NKIValueError
+from xdsl_neuron.tracer.index import as_integer
 
 
 def _unrolled(
     start: SupportsIndex, stop: SupportsIndex | None, step: SupportsIndex
 ) -> range:
-    first = operator.index(start)
+    first = _bound(start, "start")
     if stop is None:
         return range(first)
-    return range(first, operator.index(stop), operator.index(step))
+    by = _bound(step, "step")
+    if by == 0:
+        raise NKIValueError("step of a loop must be non-zero")
+    return range(first, _bound(stop, "stop"), by)
+
+
+def _bound(value: SupportsIndex, what: str) -> int:
+    return value if isinstance(value, int) else as_integer(value, what)
 
 
 @api
