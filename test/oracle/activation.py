@@ -88,6 +88,9 @@ def function_of(name: str, x: Array, alpha: float) -> Near:
             return Near(EXACT_FUNCTIONS[name](x).astype(np.float64))
         found = (TOTAL | FINITE)[name](x.astype(np.float64))
     error = RELATIVE * np.abs(np.nan_to_num(found, posinf=0, neginf=0))
+    # Below the smallest normal number fp32 has no relative precision: 1 / (1 + e^92)
+    # is 0 where the power overflows.
+    error = error + 2.0**-126
     if name in FINITE:
         # Their terms cancel: 1 + erf, x + 1.
         error = error + RELATIVE * (1 + np.abs(x.astype(np.float64)))
