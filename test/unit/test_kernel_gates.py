@@ -60,7 +60,6 @@ ONLY_IR: dict[str, tuple[str, ...]] = {
         "Activation.alpha_of_relu",
         "CollectiveCompute.scratchpad",
         "CollectiveCompute.peers",
-        "CollectiveCompute.all_to_all_v",
         "DevicePrint.unmasked",
         "Matmul.zero_points",
         "MatmulMx.no_replication_shift",
@@ -71,6 +70,8 @@ ONLY_IR: dict[str, tuple[str, ...]] = {
         "_Collective.unmasked",
     ),
     "the tracer makes what the gate checks": (
+        "CollectiveCompute.all_to_all_v",
+        "CollectiveCompute.metadata_columns",
         "CoreBarrier.core_list",
         "Dropout.state_words",
         "FoldedSources.constant_count",

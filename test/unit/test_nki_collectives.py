@@ -118,6 +118,24 @@ def test_permutes_and_the_ring() -> None:
         np.testing.assert_array_equal(fold, RANKS[number - 1] * 2)
 
 
+@pytest.mark.parametrize("op", ["add", "maximum", "minimum"])
+def test_a_ring_that_reduces(op: str) -> None:
+    def kernel(a: Any, b: Any) -> Any:
+        def act(src: Any, dst: Any) -> None:
+            other = nl.ndarray(b.shape, b.dtype, buffer=nl.hbm)
+            nisa.dma_copy(other, b)
+            collectives.collective_permute_implicit_reduce(
+                [[src]], [[other]], [[dst]], GROUP, getattr(nl, op)
+            )
+
+        return exchanged(a, a.shape, act, nl.hbm)
+
+    other = np.random.default_rng(9).random((6, 5), np.float32)
+    fold = {"add": np.add, "maximum": np.maximum, "minimum": np.minimum}[op]
+    for number, found in enumerate(run(kernel, other)):
+        np.testing.assert_array_equal(found, fold(RANKS[number - 1], other))
+
+
 def test_rank_numbers_are_registers() -> None:
     def kernel(a: Any, table: Any) -> Any:
         out = nl.ndarray((1, 3), nl.int32, buffer=nl.shared_hbm)
@@ -202,15 +220,14 @@ REFUSALS: list[tuple[Callable[[], object], str]] = [
     ),
     (
         lambda: collectives.collective_permute_implicit_reduce(
-            [[hbm()]], [[hbm()]], [[hbm()]], GROUP, nl.maximum
+            [[hbm()]], [[hbm()]], [[hbm()]], GROUP, nl.multiply
         ),
-        "a DMA folds by nl.add only",
+        "reduces by nl.add, nl.maximum or nl.minimum, got nl.multiply",
     ),
     (
         lambda: collectives.all_reduce([hbm()], [hbm()], 3, nl.add),
         "`replica_group` must be a ReplicaGroup of lists of ranks, got int",
     ),
-    (lambda: collectives.all_to_all_v(), "pad to one size and use all_to_all"),
 ]
 
 

@@ -21,6 +21,7 @@ from xdsl_neuron.numerics import collectives
 from xdsl_neuron.system import CollectiveDimension, CollectiveKind
 
 ALONE: Final = "needs other ranks, the machine runs as one; use simulate_ranks"
+_EXCHANGED: Final = ("src", "metadata", "displacements", "dst", "counts")
 _PERMUTES = (CollectiveKind.PERMUTE, CollectiveKind.PERMUTE_REDUCE)
 
 
@@ -122,6 +123,38 @@ class Compute(_Meeting):
         build.emit(self._step, self.array(build, "dst", self._receives), given)
 
 
+class Variable(Compute):
+    """An exchange of sizes that are known only while running."""
+
+    def __init__(self, scope: Scope, op: isa.CollectiveCompute) -> None:
+        _Meeting.__init__(self, scope, op)
+        self.group = self._group(op)
+        self.names = [name for name in _EXCHANGED if name in self.data]
+        rank, world = self.rank.number, self.rank.world
+
+        def act(outs: Sequence[Any], ins: Sequence[Any]) -> None:
+            given: list[dict[str, Array]] = list(ins)
+            collectives.all_to_all_v(
+                [each["dst"] for each in given],
+                [each["src"] for each in given],
+                [each["metadata"] for each in given],
+                [each.get("displacements") for each in given],
+                [each.get("counts") for each in given],
+            )
+
+        def meet(*arrays: Array) -> None:
+            brought: Any = dict(zip(self.names, arrays, strict=True))
+            try:
+                world.meet(rank, self.group, act, brought, brought)
+            except ValueError as error:
+                raise self.refuse(str(error)) from error
+
+        self._step = self.waiting(meet)
+
+    def emit(self, build: Build) -> None:
+        build.emit(self._step, *(self.array(build, name) for name in self.names))
+
+
 def _meeting(op: isa.CollectiveCompute, group: tuple[int, ...]) -> Meeting:
     """What the last rank of a group does with everyone's arrays."""
     kind, data = op.kind.data, op.data()
@@ -170,6 +203,8 @@ def _compute(scope: Scope, op: isa.CollectiveCompute) -> Emitter:
         raise MachineError(op, f"has {problem}")
     if op.kind.data in isa.PEERS:
         return Exchange(scope, op).emit
+    if op.kind.data is CollectiveKind.ALL_TO_ALL_V:
+        return Variable(scope, op).emit
     return Compute(scope, op).emit
 
 

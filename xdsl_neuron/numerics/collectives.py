@@ -85,6 +85,46 @@ def all_to_all(axis: int = 0) -> Collective:
     return collective
 
 
+def all_to_all_v(
+    outs: Sequence[Array],
+    ins: Sequence[Array],
+    sends: Sequence[Array],
+    places: Sequence[Array | None],
+    counts: Sequence[Array | None],
+) -> None:
+    """
+    Each rank sends to each as many elements as it says, from where it says.
+
+    `sends` of a rank has a row of counts and one of starts in its input, a column for
+    each receiver. `places` of a rank says where what each sender sends starts in its
+    output, which is else cut evenly. `counts` of a rank receives how many elements
+    each sender sent. Raises `ValueError` where elements leave an array.
+    """
+    ranks = len(outs)
+    flat = [x.reshape(-1).copy() for x in ins]
+    wanted = [send.reshape(2, ranks).astype(np.int64) for send in sends]
+    for target, out in enumerate(outs):
+        received = np.array([want[0, target] for want in wanted])
+        slot = out.size // ranks
+        given = places[target]
+        starts = slot * np.arange(ranks) if given is None else given.reshape(-1)
+        filled = out.reshape(-1).copy()
+        for source, (count, place) in enumerate(zip(received, starts, strict=True)):
+            first = int(wanted[source][1, target])
+            room = slot if given is None else out.size - int(place)
+            if first + count > flat[source].size or count > room:
+                raise ValueError(
+                    f"rank {source} of the group sends {count} elements from {first} "
+                    f"on of {flat[source].size} to rank {target}, which has room for "
+                    f"{room}"
+                )
+            filled[int(place) : int(place) + count] = flat[source][first:][:count]
+        out[...] = filled.reshape(out.shape)
+        told = counts[target]
+        if told is not None:
+            told[...] = received.reshape(told.shape)
+
+
 def ring(count: int) -> tuple[tuple[int, int], ...]:
     """The pairs of an implicit permutation: each sends to the next (our choice)."""
     return tuple((at, (at + 1) % count) for at in range(count))
@@ -119,6 +159,13 @@ RULES: Final = (
         "is taken flat",
         "our choice",
         "bir.md 1.19",
+    ),
+    Rule(
+        "variable collective",
+        "a rank's part for itself is exchanged as those for others; what no rank sends "
+        "to keeps what it held",
+        "our choice",
+        "nki.md 1.3",
     ),
     Rule(
         "collective reduction",

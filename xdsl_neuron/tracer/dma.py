@@ -249,9 +249,13 @@ class DmaBuilders(TileBuilders):
         dma_qos: QosClass | None = None,
         deps: Sequence[Dep] = (),
         name: str | None = None,
+        *,
+        op: AluOp = AluOp.ADD,
     ) -> None:
         """
         `dst` = the sum of `scales[i] * srcs[i]`, in fp32 and cast once.
+
+        With another `op`, max or min, the extreme of them.
 
         At most 16 sources (penguin.md 6.3 `tiled_offloaded_fma_inst`).
         """
@@ -259,7 +263,10 @@ class DmaBuilders(TileBuilders):
             raise NKIValueError(
                 f"a DMA sums between 1 and {len(SOURCES)} sources, got {len(srcs)}"
             )
-        properties: dict[str, Attribute] = {"dma_qos": validate_dma_qos(dma_qos)}
+        properties: dict[str, Attribute] = {
+            "dma_qos": validate_dma_qos(dma_qos),
+            "op": AluOpAttr(op),
+        }
         if scales is not None:
             properties["constants"] = ImmediatesAttr.of(scales)
         missing = (None,) * (len(SOURCES) - len(srcs))

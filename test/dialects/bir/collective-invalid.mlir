@@ -18,6 +18,7 @@ bir.func @f {
   %a = bir.location @a : <8x64xf32, hbm>
   %b = bir.location @b : <8x64xf32, hbm>
   %c = bir.location @c : <8x64xbf16, hbm>
+  %w = bir.location @w : <2x3xu32, hbm>
   %half = bir.location @half : <4x64xf32, hbm>
   %i = bir.location @i : <1x4xi32, hbm>
   %t = bir.location @t : <128x64xf32, sbuf>
@@ -77,7 +78,10 @@ bir.func @f {
   bir.collective_compute @I15 AllToAllV %b <- %a
   // expected-error @below {{AllToAllV metadata input must be uint32, got int32}}
   bir.collective_compute @I16 AllToAllV %b <- %a, metadata = %i
-  // near miss: `, metadata = %i` -> ``
+  // near miss: `1 x 3]` -> `1 x 2]`
+  // expected-error @below {{'metadata' has 2 row(s) of a number for each of 2 ranks, got w: u32[2, 3] in hbm}}
+  bir.collective_compute @I29 AllToAllV %b <- %a, metadata = %w[0][3 x 2, 1 x 3] {replica_groups = [[0, 1]]}
+  // near miss: `<- %a, metadata = %i` -> `<- %a`
   // expected-error @below {{AllReduce has no metadata}}
   bir.collective_compute @I17 AllReduce %b <- %a, metadata = %i {op = add}
   // near miss: `%in` -> `%a`

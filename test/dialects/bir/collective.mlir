@@ -12,8 +12,8 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     %b = bir.location @b : <8x64xf32, hbm>
     // CHECK: %half = bir.location @half : <4x64xf32, hbm>
     %half = bir.location @half : <4x64xf32, hbm>
-    // CHECK: %counts = bir.location @counts : <1x2xu32, hbm>
-    %counts = bir.location @counts : <1x2xu32, hbm>
+    // CHECK: %counts = bir.location @counts : <4x2xu32, hbm>
+    %counts = bir.location @counts : <4x2xu32, hbm>
     // CHECK: %t = bir.location @t : <128x8xf32, sbuf>
     %t = bir.location @t : <128x8xf32, sbuf>
     // CHECK: %u = bir.location @u : <128x8xf32, sbuf>
@@ -26,8 +26,8 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     bir.collective_compute @I2 AllGather %a <- %half {replica_groups = [[0, 1]], initial_corebarrier, unique_tensors = Yes, use_gpsimd_dma, dma_qos = P0}
     // CHECK: bir.collective_compute @I3 AllToAll %t <- %u, scratch = %t {replica_groups = {{\[\[}}0, 1]], is_local, pipe_id = 3}
     bir.collective_compute @I3 AllToAll %t <- %u, scratch = %t {replica_groups = [[0, 1]], is_local, pipe_id = 3}
-    // CHECK: bir.collective_compute @I4 AllToAllV %b <- %a, metadata = %counts {replica_groups = {{\[\[}}0, 1]], can_read_uninit}
-    bir.collective_compute @I4 AllToAllV %b <- %a, metadata = %counts {replica_groups = [[0, 1]], can_read_uninit}
+    // CHECK: bir.collective_compute @I4 AllToAllV %b <- %a, counts = %counts[4][1 x 2], metadata = %counts[0][2 x 2, 1 x 2], displacements = %counts[6][1 x 2] {replica_groups = {{\[\[}}0, 1]], can_read_uninit}
+    bir.collective_compute @I4 AllToAllV %b <- %a, counts = %counts[4][1 x 2], metadata = %counts[0][2 x 2, 1 x 2], displacements = %counts[6][1 x 2] {replica_groups = [[0, 1]], can_read_uninit}
     // CHECK: bir.collective_compute @I5 Permute %b <- %a {src_target_pairs = {{\[\[}}0, 1], [1, 0]], permute_chain = [0, 1]}
     bir.collective_compute @I5 Permute %b <- %a {src_target_pairs = [[0, 1], [1, 0]], permute_chain = [0, 1]}
     // CHECK: bir.collective_compute @I6 SendRecvCCE %b <- %a {engine = SP, op = min, recv_from_rank = [1], send_to_rank = [2], src1_bitmap = 1}

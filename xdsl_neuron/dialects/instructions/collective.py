@@ -39,6 +39,8 @@ from xdsl_neuron.system import (
 )
 
 _REDUCTIONS = (AluOp.ADD, AluOp.MAX, AluOp.MIN)
+VARIABLE = ("metadata", "counts", "displacements")
+"""Operands of sizes that are known only while running."""
 PEERS = (CollectiveKind.SEND_RECV, CollectiveKind.SEND_RECV_CCE)
 
 
@@ -70,14 +72,19 @@ class CollectiveCompute(_Collective):
     """
 
     HEADER: ClassVar = ("kind",)
-    OUTS: ClassVar = ("dst", "scratch")
-    INS: ClassVar = ("src", "metadata")
+    OUTS: ClassVar = ("dst", "scratch", "counts")
+    INS: ClassVar = ("src", "metadata", "displacements")
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     dst = operand_def(TensorType)
     scratch = opt_operand_def(TensorType)
+    counts = opt_operand_def(TensorType)
+    """What AllToAllV received of each rank, in elements."""
     src = operand_def(TensorType)
     metadata = opt_operand_def(TensorType)
+    """AllToAllV: a row of counts to send to each rank, and one of where they start."""
+    displacements = opt_operand_def(TensorType)
+    """AllToAllV: where what each rank sends starts in `dst`; else evenly spaced."""
     kind = prop_def(CollectiveKindAttr)
     op = opt_prop_def(AluOpAttr)
     replica_groups = prop_def(GroupsAttr, default_value=GroupsAttr(()))
@@ -242,21 +249,38 @@ class CollectiveCompute(_Collective):
     )
     def all_to_all_v(self) -> None:
         """AllToAllV has counts in a second input."""
-        metadata = self.data().get("metadata")
+        given = [o for name, o in self.data().items() if name in VARIABLE]
         if self.kind.data is not CollectiveKind.ALL_TO_ALL_V:
-            if metadata is not None:
-                raise VerifyException(f"{self.kind.data} has no metadata")
+            if given:
+                raise VerifyException(f"{self.kind.data} has no {given[0].name}")
             return
-        if metadata is None:
+        if not any(operand.name == "metadata" for operand in given):
             raise VerifyException(
                 "AllToAllV requires at least one data input and one metadata input, "
                 "got 1"
             )
-        if metadata.dtype is not DType.UINT32:
-            raise VerifyException(
-                "AllToAllV metadata input must be uint32, got "
-                f"{metadata.dtype.bir_name}"
-            )
+        for operand in given:
+            if operand.dtype is not DType.UINT32:
+                raise VerifyException(
+                    f"AllToAllV {operand.name} input must be uint32, got "
+                    f"{operand.dtype.bir_name}"
+                )
+
+    @gate("one column of metadata for each rank", "nki.md 1.3", "inferred")
+    def metadata_columns(self) -> None:
+        """Two rows of metadata, one of counts and of displacements."""
+        ranks = self.group_size
+        if self.kind.data is not CollectiveKind.ALL_TO_ALL_V or ranks is None:
+            return
+        for name, operand in self.data().items():
+            if name not in VARIABLE:
+                continue
+            rows = 2 if name == "metadata" else 1
+            if prod(operand.shape) != rows * ranks:
+                raise VerifyException(
+                    f"'{name}' has {rows} row(s) of a number for each of {ranks} "
+                    f"ranks, got {operand}"
+                )
 
 
 class CollectiveSend(_Collective):

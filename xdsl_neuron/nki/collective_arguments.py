@@ -1,0 +1,103 @@
+"""Arguments that collectives have in common: groups of ranks, lists of tensors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.ir import Attribute
+
+from xdsl_neuron.dialects.neuron.system import CollectiveDimensionAttr
+from xdsl_neuron.isa import Space
+from xdsl_neuron.nki.arguments import as_integer, as_integers, as_view, is_sequence
+from xdsl_neuron.nki.objects import NKIObject
+from xdsl_neuron.system import CollectiveDimension
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
+
+Groups = tuple[tuple[int, ...], ...]
+
+
+@dataclass
+class ReplicaGroup(NKIObject):
+    """Ranks that work together: `ReplicaGroup([[0, 1], [2, 3]])`, without overlap."""
+
+    replica_groups: Any
+
+
+def as_groups(value: Any) -> Groups:
+    lists = value.replica_groups if isinstance(value, ReplicaGroup) else value
+    if not is_sequence(lists):
+        raise NKITypeError(
+            "`replica_group` must be a ReplicaGroup of lists of ranks, got "
+            f"{type(value).__name__}"
+        )
+    return tuple(tuple(as_integers(ranks, "replica_group")) for ranks in lists)
+
+
+def as_pairs(srcs: Any, dsts: Any, what: str, spaces: Sequence[Space]) -> list[Any]:
+    """Pairs of a source and a destination, all in one memory."""
+    if not is_sequence(srcs) or not is_sequence(dsts):
+        raise NKITypeError(f"{what}: `srcs` and `dsts` must be lists of tensors")
+    if len(srcs) != len(dsts) or not srcs:
+        raise NKIValueError(
+            f"{what}: `srcs` and `dsts` must have the same length, got {len(srcs)} "
+            f"and {len(dsts)}"
+        )
+    pairs = [
+        (as_view(src, "srcs"), as_view(dst, "dsts"))
+        for src, dst in zip(srcs, dsts, strict=True)
+    ]
+    found = {view.space for pair in pairs for view in pair}
+    if len(found) > 1:
+        raise NKISyntaxError(
+            f"{what}: all tensors must be in HBM, or all in SBUF, got "
+            f"{', '.join(sorted(found))}"
+        )
+    (space,) = found
+    if space not in spaces:
+        raise NKISyntaxError(
+            f"{what}: tensors must be in {' or '.join(spaces)}, got {space}"
+        )
+    if space is Space.SBUF and len(pairs) > 1:
+        raise NKISyntaxError(
+            f"{what}: several tensors in one collective must be in HBM, got "
+            f"{len(pairs)} in SBUF"
+        )
+    return pairs
+
+
+def as_dimension(value: Any, space: Space, what: str, sbuf: Sequence[int]) -> Attribute:
+    at = as_integer(value, "collective_dim")
+    allowed = tuple(sbuf) if space is Space.SBUF else (0,)
+    if at not in allowed:
+        raise NKIValueError(
+            f"{what}: `collective_dim` of tensors in {space} must be in {allowed}, got "
+            f"{at}"
+        )
+    along_partitions = space is Space.SBUF and at == 0
+    return CollectiveDimensionAttr(
+        CollectiveDimension.PARTITION if along_partitions else CollectiveDimension.FREE
+    )
+
+
+def only(pairs: list[Any]) -> list[Any]:
+    if len(pairs) != 1:
+        raise NKISyntaxError(
+            f"each list of a permute has exactly one tensor, got {len(pairs)}"
+        )
+    return pairs
+
+
+def as_channels(channel_ids: Any, *by_channel: Any) -> int:
+    """How many channels there are; their numbers count up from 0."""
+    numbers = as_integers(channel_ids, "channel_ids")
+    if numbers != list(range(len(numbers))):
+        raise NKIValueError(
+            f"`channel_ids` must be consecutive and start at 0, got {numbers}"
+        )
+    for lists in by_channel:
+        if not is_sequence(lists) or len(lists) != len(numbers):
+            raise NKIValueError(
+                f"expected one list of tensors for each of {len(numbers)} channels, "
+                f"got {len(lists) if is_sequence(lists) else type(lists).__name__}"
+            )
+    return len(numbers)
