@@ -1,5 +1,6 @@
 """Kernels that the gates of the tensor engine refuse."""
 
+from collections.abc import Callable
 from typing import Any
 
 from kernel_gates.case import case, fisa, fl, functional_case, nisa, nl, ps, sb
@@ -38,6 +39,24 @@ def sparse(left: Any, right: Any, tags: Any, ratio: int = 4) -> None:
 
 def functional_zeros(*shape: int, dtype: Any = fl.bfloat16) -> Any:
     return fl.zeros(shape, dtype, buffer=fl.sbuf)
+
+
+def first_rows(low: int) -> Any:
+    """A product of [64, 64] without its first rows."""
+    return fisa.nc_matmul(
+        functional_zeros(64, 64),
+        functional_zeros(64, 64),
+        mask=fl.arange(64)[:, None] >= low,
+    )
+
+
+def masked(mask: Callable[[Any, Any, Any], Any]) -> None:
+    """A sum of products of [64, 64], under masks of a loop index and both others."""
+    i, j = fl.mgrid[0:64, 0:64]
+    psum = fl.zeros((64, 64), fl.float32, buffer=fl.psum)
+    left, right = functional_zeros(64, 64), functional_zeros(64, 64)
+    for t in fl.affine_range(4):
+        psum += fisa.nc_matmul(left, right, mask=mask(t, i, j))
 
 
 CASES = [
@@ -107,6 +126,25 @@ CASES = [
                 mask=fl.arange(64)[:, None] + fl.arange(64)[None, :] < 64,
             )
         ),
+    ),
+    functional_case(
+        "Matmul.masked_start",
+        "mask leaves out the first partitions of 'dst' (dst: f32[64, 64] in psum): "
+        "expected an access of 48 partitions to start at partition 0 or 64, got 16;",
+        lambda x, i, b: fl.copy(first_rows(16)),
+        lambda x, i, b: fl.copy(first_rows(32)),
+    ),
+    functional_case(
+        "Matmul.masked_start",
+        "to start at partition 0, 32, 64 or 96, got 16; multiply all rows, then copy",
+        lambda x, i, b: masked(lambda t, i, j: (i >= t * 16) & (i < t * 16 + 16)),
+        lambda x, i, b: masked(lambda t, i, j: (i >= t * 32) & (i < t * 32 + 32)),
+    ),
+    functional_case(
+        "Matmul.mask_can_hold",
+        "mask takes a remainder of 'd0 + l2', whose least value has several bounds;",
+        lambda x, i, b: masked(lambda t, i, j: (j >= t) & ((j + t) % 2 >= 1)),
+        lambda x, i, b: masked(lambda t, i, j: (j >= 1) & ((j + t) % 2 >= 1)),
     ),
     case(
         "Matmul.transpose_is_plain",

@@ -1,5 +1,6 @@
 """Kernels that the gates of reductions, scans and searches refuse."""
 
+from collections.abc import Callable
 from typing import Any
 
 from kernel_gates.case import case, fisa, fl, functional_case, nisa, nl, ps, sb, tile
@@ -92,6 +93,25 @@ def maximum(command: Any) -> None:
 
 def across(dst: Any, src: Any, op: Any = nl.add) -> None:
     nisa.tensor_partition_reduce(dst, op, src)
+
+
+def summed_from(low: int) -> None:
+    """Sums of squares that go on from some row."""
+    x, commands = fl.zeros((64, 8), fl.float32), fisa.reduce_cmd
+    row = fl.zeros((64, 1), fl.float32)
+    options: dict[str, Any] = {"reduce_op": fl.add}
+    fisa.activation(fl.square, x, reduce_cmd=commands.reset_reduce, **options)
+    rows = fl.arange(64)[:, None] >= low
+    fisa.activation(
+        fl.square, x, reduce_cmd=commands.reset_reduce, mask=rows, **options
+    )
+    fisa.activation(fl.square, x, reduce_res=row, **options)
+
+
+def odd_rows(mask: Callable[[Any, Any], Any]) -> None:
+    x, p = fl.zeros((64, 8), fl.float32), fl.arange(64)[:, None]
+    for t in fl.affine_range(4):
+        fl.sum(x, axis=1, keepdims=True, mask=mask(t, p) & ((p + t) % 2 >= 1))
 
 
 CASES = [
@@ -236,6 +256,18 @@ CASES = [
         "reads the accumulators of engine DVE, which no instruction in front of",
         lambda x, i, b: folded(reduce_cmd=cmd.reduce),
         lambda x, i, b: (folded(), folded(reduce_cmd=cmd.reduce)),
+    ),
+    functional_case(
+        "AccumulatorUser.masked_start_of_chain",
+        "accumulators of engine Activation are read, and the mask of 'penguin.",
+        lambda x, i, b: summed_from(5),
+        lambda x, i, b: summed_from(32),
+    ),
+    functional_case(
+        "TensorReduce.mask_can_hold",
+        "mask takes a remainder of 'd0 + l0', whose least value has several bounds;",
+        lambda x, i, b: odd_rows(lambda t, p: p >= t),
+        lambda x, i, b: odd_rows(lambda t, p: p >= 3),
     ),
     case(
         "Accumulating.command_is_known",

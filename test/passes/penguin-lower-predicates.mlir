@@ -87,9 +87,26 @@ penguin.func @reduction() {
     // CHECK:      %scratch = penguin.alloc : <128x64xf32, sbuf>
     // CHECK-NEXT: penguin.tensor_copy %scratch <- %t where 99 - l0 >= 0
     // CHECK-NEXT: penguin.tensor_copy_predicated %scratch <- %mask where 99 - l0 >= 0 {imm = -inf, reverse}
-    // CHECK-NEXT: penguin.tensor_reduce @R max %r <- %scratch where 99 - l0 >= 0 and 127 - %i * 50 >= 0 and 99 - %i * 50 >= 0 {axes = [1]}
+    // CHECK-NEXT: penguin.tensor_reduce @R max %r <- %scratch where 99 - l0 >= 0 and 99 - %i * 50 >= 0 {axes = [1]}
     penguin.tensor_reduce @R max %r <- %t where 99 - l0 >= 0 and l0 - l1 - %i * 50 >= 0 {axes = [1]}
   }
+  penguin.return
+}
+
+// Rows of a chain of accumulators stay a box, those of others do not where a loop moves
+// them.
+// CHECK-LABEL: penguin.func @chain
+penguin.func @chain() {
+  %t = penguin.alloc : <128x64xf32, sbuf>
+  %s = penguin.alloc : <128x1xf32, sbuf>
+  penguin.for parallel %i = 0 to 4 {
+    // CHECK:      penguin.tensor_scalar_cache_reduce mult add %t <- %t where l0 - %i * 32 >= 0 and %i * 32 - l0 + 31 >= 0 {imm0 = 2.0}
+    penguin.tensor_scalar_cache_reduce mult add %t <- %t where l0 - %i * 32 >= 0 and %i * 32 - l0 + 31 >= 0 {imm0 = 2.0}
+    // CHECK:      penguin.activation_accumulation Exp %scratch <- %t where %i * 32 - l0 + 31 >= 0
+    // CHECK-NEXT: penguin.tensor_copy_predicated %t <- %mask, src = %scratch where %i * 32 - l0 + 31 >= 0
+    penguin.activation_accumulation Exp %t <- %t where l0 - %i * 32 >= 0 and %i * 32 + 31 - l0 >= 0
+  }
+  penguin.tensor_scalar_cache_reduce mult add %t <- %t, reduce_res = %s {imm0 = 2.0, command = AddAccumulate}
   penguin.return
 }
 
@@ -108,6 +125,9 @@ penguin.func @matmul() {
   // CHECK:      penguin.index_value %mask_1 {value = l0 - l1}
   // CHECK:      penguin.matmul %p <- %s, %scratch_1
   penguin.matmul %p <- %s, %m where l0 - l2 >= 0
+  // Rows of the result that start where they may stay a box.
+  // CHECK:      penguin.matmul %p <- %s, %scratch_2 where l1 - 64 >= 0
+  penguin.matmul %p <- %s, %m where l1 - 64 >= 0 and l0 - l2 >= 0
   penguin.return
 }
 

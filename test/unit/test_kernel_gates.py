@@ -89,6 +89,7 @@ ONLY_IR: dict[str, tuple[str, ...]] = {
         "SetRandState.state_words",
         "Sized.whole_blocks",
         "TensorScalarCumulative.row_dtypes",
+        "Transpose.mask_of_two_dimensions",
     ),
     "the tracer marks the arguments that a kernel writes, or refuses to write them": (
         "Instruction.written_is_mutable",

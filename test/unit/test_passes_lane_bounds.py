@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from xdsl_neuron.affine import Affine
+from xdsl_neuron.dialects.instructions.masks import bounds_one_lane
+from xdsl_neuron.lane_bounds import can_hold
 from xdsl_neuron.mask import clip
-from xdsl_neuron.passes.lane_bounds import can_hold, is_box
 
 SMALL = st.integers(-3, 3)
 LANES = st.lists(st.integers(1, 5), min_size=2, max_size=2)
@@ -33,7 +34,7 @@ def predicates(draw: st.DrawFn) -> Affine:
 
 
 def is_mixed(predicate: Affine) -> bool:
-    return not is_box(predicate)
+    return not bounds_one_lane(predicate)
 
 
 @st.composite
@@ -69,3 +70,9 @@ def test_a_remainder_of_one_value_is_its_value() -> None:
 def test_a_whole_period_needs_no_predicate() -> None:
     odd = (Affine.lane(0) + Affine.index(0)).mod(2) - 1
     assert can_hold([odd], [], [2]) == []
+
+
+def test_bounds_that_are_numbers_are_one() -> None:
+    odd = (Affine.lane(0) + Affine.index(0)).mod(2) - 1
+    rest = [Affine.lane(0) - 3, Affine.lane(0) - 1]
+    assert can_hold([odd], rest, [4]) == [(Affine.index(0) + 1).mod(2) - 1]

@@ -9,12 +9,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xdsl_neuron.affine import Affine, Lane
-from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import penguin
-from xdsl_neuron.dialects.instruction import Operand, target_of
-from xdsl_neuron.dialects.instructions.accumulators import AccumulatorUser
+from xdsl_neuron.dialects.instruction import Operand
+from xdsl_neuron.dialects.instructions.accumulators import AccumulatorUser, read_engine
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
-from xdsl_neuron.dialects.instructions.masks import BoxMasked
+from xdsl_neuron.dialects.instructions.first_rows import may_start_badly
+from xdsl_neuron.dialects.instructions.masks import BoxMasked, bounds_one_lane
 from xdsl_neuron.dialects.neuron import (
     Access,
     AffineAttr,
@@ -27,8 +27,7 @@ from xdsl_neuron.dialects.neuron import (
 )
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Engine, Space
-from xdsl_neuron.mask import clip
-from xdsl_neuron.passes.lane_bounds import can_hold, is_box
+from xdsl_neuron.lane_bounds import can_hold
 from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.rebuild import operations_of, replace_with, with_operands
 
@@ -68,14 +67,11 @@ class PenguinLowerPredicates(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lowers every instruction that needs it, all of them or none."""
-        chained = any(
-            user.reads_accumulator for user in operations_of(op, AccumulatorUser)
-        )
         lowered = [
             (instruction, _Lowering(instruction, boxes, residual, rows).run())
             for instruction in operations_of(op, ComputeInstruction)
             if instruction.predicates is not None
-            for boxes, residual, rows in [_classified(instruction, chained)]
+            for boxes, residual, rows in [_classified(instruction)]
             if residual or rows
         ]
         for instruction, new in lowered:
@@ -83,61 +79,34 @@ class PenguinLowerPredicates(ModulePass):
 
 
 def _classified(
-    instruction: ComputeInstruction, chained: bool
+    instruction: ComputeInstruction,
 ) -> tuple[list[Affine], list[Affine], list[Affine]]:
-    """
-    The predicates that are boxes in every iteration, others, and first rows.
-
-    `chained` says that an instruction reads accumulators of another one, of rows that
-    a mask may have left out.
-    """
-    boxes = [p for p in instruction.masks() if is_box(p)]
-    residual = [p for p in instruction.masks() if not is_box(p)]
-    lower = [p for p in boxes if p.coefficient(Lane(0)) > 0]
-    if not lower or not _starts_badly(instruction, boxes, lower):
+    """The predicates that are boxes in every iteration, others, and first rows."""
+    boxes = [p for p in instruction.masks() if bounds_one_lane(p)]
+    residual = [p for p in instruction.masks() if not bounds_one_lane(p)]
+    # A matmul's rows start where they may, says its gate.
+    if isinstance(instruction, penguin.MatMulOp) or not may_start_badly(instruction):
         return boxes, residual, []
+    lower = [p for p in boxes if p.coefficient(Lane(0)) > 0]
     rest = [p for p in boxes if p not in lower]
     if not isinstance(instruction, _ROWS):
         return rest, residual + lower, []
-    if chained and isinstance(instruction, AccumulatorUser):
+    if _chained(instruction):
         return boxes, residual, []
     return rest, residual, lower
 
 
-def _starts_badly(
-    instruction: ComputeInstruction, boxes: Sequence[Affine], lower: Sequence[Affine]
-) -> bool:
-    """
-    Whether a box may begin at a partition no access can begin at.
-
-    A box of a matmul or transpose is left to the verifier: its partitions are folded,
-    or become columns.
-    """
-    arch = target_of(instruction)
-    if arch is None or isinstance(instruction, _KEEP_BOXES):
-        return False
-    if any(predicate.positions for predicate in lower):
-        return True
-    data = instruction.data()
-    fixed = [predicate for predicate in boxes if not predicate.positions]
-    box = clip(fixed, instruction.lane_shape(data))
-    if box is None:
-        return False
-    low, high = box.ranges[0]
-    for operand in data.values():
-        start = operand.access.partition
-        if start is None or not start.is_constant:
-            return True
-        first = start.constant + operand.access.pairs[0][0] * low
-        if arch.partition_start_error(first, high - low):
-            return True
-    return False
+def _chained(instruction: ComputeInstruction) -> bool:
+    """Whether other rows' accumulators count: its rows start where they may, then."""
+    return (
+        isinstance(instruction, AccumulatorUser)
+        and instruction.sets_accumulator
+        and read_engine(instruction, instruction.accumulator_engine)
+    )
 
 
 _KEEPS = (penguin.TensorCopyPredicatedOp, penguin.StreamShuffleOp)
 """Instructions that may leave elements of their destination as they are."""
-
-_KEEP_BOXES = (penguin.MatMulOp,)
 
 _ROWS = (penguin.TensorReduceOp, BoxMasked)
 """Instructions on whole rows, each partition by itself."""
@@ -229,12 +198,6 @@ class _Lowering:
     def _transpose(self) -> None:
         """As elementwise, in the order of the destination's dimensions."""
         dst = self._dst()
-        if len(dst.shape) != 2:
-            raise DiagnosticError(
-                self.instruction,
-                "is masked by more than a box, which takes a destination of two "
-                f"dimensions, got {list(dst.shape)}",
-            )
         boxes = [renumbered(p, (1, 0)) for p in self.boxes]
         residual = [renumbered(p, (1, 0)) for p in self.residual]
         mask = self._mask_tile(dst.shape, residual, boxes)
@@ -299,23 +262,14 @@ class _Lowering:
         data = instruction.data()
         dims = instruction.lane_dims(data)
         replaced: dict[str, tuple[SSAValue, Access | None]] = {}
-        covered: set[Affine] = set()
         for name in ("stationary", "moving"):
             lanes, operand = dims[name], data[name]
             own, boxes = _own(self.residual, lanes), _own(self.boxes, lanes)
             if not own:
                 continue
-            covered.update(p for p in self.residual if p.lanes <= set(lanes))
             mask = self._mask_tile(operand.shape, own, boxes)
             scratch = self._filled(operand, operand.dtype, mask, boxes, 0)
             replaced[name] = (scratch, None)
-        for predicate in self.residual:
-            if predicate not in covered:
-                raise DiagnosticError(
-                    instruction,
-                    f"mask '{predicate} >= 0' couples the stationary and the moving "
-                    "operand; mask one operand, or copy the result under the mask",
-                )
         self._on_scratch(replaced)
 
     def _guards(self, foreign: Sequence[Affine] = ()) -> list[Affine]:
@@ -323,10 +277,8 @@ class _Lowering:
         instruction = self.instruction
         lanes = instruction.lane_shape(instruction.data())
         boxes = [*self.boxes, *self.rows]
-        try:
-            return can_hold([*self.residual, *foreign], boxes, lanes)
-        except ValueError as error:
-            raise DiagnosticError(instruction, str(error)) from error
+        # A gate has seen that it can be said.
+        return can_hold([*self.residual, *foreign], boxes, lanes)
 
     def _on_scratch(
         self,

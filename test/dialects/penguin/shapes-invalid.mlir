@@ -73,7 +73,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
 %w = penguin.alloc : <128x128xbf16, sbuf>
 %x = penguin.alloc : <128x256xbf16, sbuf>
 %q = penguin.alloc : <128x256xf32, psum>
-// near miss: `l1 - l2` -> `l1 - 2`
+// near miss: `l1 - l2` -> `2 - l1`
 // expected-error @below {{couples the stationary and the moving operand; mask one operand, or copy the result under the mask}}
 penguin.matmul %q <- %w, %x where l1 - l2 >= 0
 // near miss: `l1 - l2` -> `l0 - l2`

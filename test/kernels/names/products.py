@@ -31,7 +31,7 @@ def _product(x: Array, y: Array) -> Array:
 
 
 COUPLED = {
-    "mask box": "partitions to start at partition 0, 32, 64 or 96, got 2",
+    "mask box": "multiply all rows, then copy the result under the mask",
     "mask triangle": "couples the stationary and the moving operand",
     "mask stripes": "couples the stationary and the moving operand",
 }
@@ -50,11 +50,7 @@ def _matmul(dtype: str) -> Row:
         destination=lambda out, x, y: nisa.nc_matmul(out, x, y, accumulate=False),
         thorough=dtype == "bf16",
         masked=((7, 13), (128, 5)),
-        refused={
-            "mask all": "is not over the result's shape",
-            "mask first": "is not over the result's shape",
-            **COUPLED,
-        },
+        refused=COUPLED,
         without={"of a loop": "partitions are folded"},
         want=_product,
     )

@@ -22,6 +22,7 @@ from xdsl_neuron.dialects.instructions.checks import (
     check_row,
 )
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.first_rows import start_problem
 from xdsl_neuron.dialects.neuron import AccumulateCommandAttr, ImmediateAttr
 from xdsl_neuron.isa import AccumulateCommand, Engine
 
@@ -62,6 +63,12 @@ class AccumulatorUser(ComputeInstruction):
         return self.accumulator_command is AccumulateCommand.ADD_ACCUMULATE
 
     @property
+    def sets_accumulator(self) -> bool:
+        """Whether a command gives them a value, or relies on their having one."""
+        idle = self.accumulator_command is AccumulateCommand.IDLE
+        return not idle or self.reads_accumulator
+
+    @property
     def forgets_accumulator(self) -> bool:
         """Whether the accumulators of all partitions are undefined after it."""
         idle = self.accumulator_command is AccumulateCommand.IDLE
@@ -94,12 +101,39 @@ class AccumulatorUser(ComputeInstruction):
                     "An intermediate DVE instruction with idle invalidates the chain; "
                     "start again with reset_reduce"
                 )
-            if _defines(other):
+            if other.sets_accumulator:
                 return
         raise VerifyException(
             f"reads the accumulators of engine {engine}, which no instruction in front "
             "of it has reset; start with reset_reduce or load_reduce"
         )
+
+    @gate("Access pattern starts at partition ...", "nki.md 4.2", "inferred")
+    def masked_start_of_chain(self) -> None:
+        """
+        Where accumulators are read, rows that a mask leaves start where they may.
+
+        Otherwise the rows in front are worked on as well, and their accumulators would
+        not be what they were.
+        """
+        if not self.sets_accumulator:
+            return
+        problem = _start_problem(self)
+        if self.reads_accumulator:
+            chain = _before_reader(self)
+            found = (each for each in chain if each.sets_accumulator)
+            masked = self if problem else next(filter(_start_problem, found), None)
+            problem = problem or (masked and _start_problem(masked))
+        elif problem and read_engine(self, self.accumulator_engine):
+            masked = self
+        else:
+            return
+        if masked is not None:
+            raise VerifyException(
+                f"accumulators of engine {self.accumulator_engine} are read, and the "
+                f"mask of '{masked.name}' leaves out the first partitions: {problem}; "
+                "accumulate all rows, and mask what is copied out of them"
+            )
 
 
 class Accumulating(AccumulatorUser):
@@ -173,12 +207,40 @@ class Loading(Accumulating):
         self.check_initial(self.initial_imm)
 
 
-def _defines(instruction: AccumulatorUser) -> bool:
-    """Whether a command gives the accumulators a value, or relies on their having."""
-    return (
-        instruction.accumulator_command is not AccumulateCommand.IDLE
-        or instruction.reads_accumulator
+def read_engine(operation: Operation, engine: Engine) -> bool:
+    """Whether an instruction of the function around reads the engine's accumulators."""
+    function = operation
+    while not function.has_trait(IsolatedFromAbove):
+        parent = function.parent_op()
+        if parent is None:
+            break
+        function = parent
+    return any(
+        isinstance(other, AccumulatorUser)
+        and other.accumulator_engine is engine
+        and other.reads_accumulator
+        for other in function.walk()
     )
+
+
+def _start_problem(instruction: AccumulatorUser) -> str | None:
+    """What is wrong with the first row that its mask leaves."""
+    operands = instruction.data().values()
+    return next(
+        filter(None, (start_problem(instruction, o, 0) for o in operands)), None
+    )
+
+
+def _before_reader(reader: AccumulatorUser) -> Iterator[AccumulatorUser]:
+    """Those of its engine in front of it, up to a reader of which it has been said."""
+    for other in _before(reader):
+        if not isinstance(other, AccumulatorUser):
+            continue
+        if other.accumulator_engine is not reader.accumulator_engine:
+            continue
+        yield other
+        if other.reads_accumulator and other.parent is reader.parent:
+            return
 
 
 def _before(operation: Operation) -> Iterator[Operation]:

@@ -8,6 +8,7 @@ from xdsl_neuron.affine import Affine, Atom, FloorDiv, Index, Lane, Mod
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.operand import Operand
+from xdsl_neuron.lane_bounds import can_hold
 
 
 class RowInstruction(ComputeInstruction):
@@ -76,6 +77,18 @@ class Unmasked(RowInstruction):
             raise VerifyException(
                 f"'{self.name}' takes no mask; give it smaller accesses"
             )
+
+
+def check_can_hold(instruction: ComputeInstruction) -> None:
+    """Whether a mask holds anywhere can be said with loop indices."""
+    residual = [p for p in instruction.masks() if not bounds_one_lane(p)]
+    if not residual:
+        return
+    boxes = [p for p in instruction.masks() if bounds_one_lane(p)]
+    try:
+        can_hold(residual, boxes, instruction.lane_shape(instruction.data()))
+    except ValueError as error:
+        raise VerifyException(str(error)) from error
 
 
 def bounds_one_lane(predicate: Affine) -> bool:

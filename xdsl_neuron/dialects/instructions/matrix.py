@@ -10,6 +10,11 @@ from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.first_rows import (
+    may_start_badly,
+    start_problem,
+)
+from xdsl_neuron.dialects.instructions.masks import bounds_one_lane, check_can_hold
 from xdsl_neuron.dialects.instructions.systolic import MatmulBase
 from xdsl_neuron.dialects.neuron import MatmulPerfModeAttr, TensorType
 from xdsl_neuron.dialects.operand import Operand
@@ -177,6 +182,33 @@ class Matmul(MatmulBase):
                 raise VerifyException(
                     f"mask '{predicate} >= 0' couples the stationary and the moving "
                     "operand; mask one operand, or copy the result under the mask"
+                )
+
+    @gate(
+        "mask takes a remainder of '...', whose least value has several bounds",
+        "DESIGN.md 7b",
+        "our choice",
+    )
+    def mask_can_hold(self) -> None:
+        """It is known of each iteration whether the mask holds anywhere in it."""
+        check_can_hold(self)
+
+    @gate("Access pattern starts at partition ...", "nki.md 4.2", "inferred")
+    def masked_start(self) -> None:
+        """
+        A mask that leaves out first rows leaves a legal start.
+
+        Rows in front are not computed instead: they would no longer be fresh.
+        """
+        data = self.data()
+        for name, dims in self.lane_dims(data).items():
+            operand = data[name]
+            problem = start_problem(self, operand, dims[0]) if dims[0] >= 0 else None
+            if problem:
+                raise VerifyException(
+                    f"mask leaves out the first partitions of '{name}' ({operand}): "
+                    f"{problem}; multiply all rows, then copy the result under the "
+                    "mask"
                 )
 
     @gate("a transpose overwrites", "bir.md 6.10", "our choice")
@@ -360,6 +392,22 @@ class Transpose(ComputeInstruction):
                 f"Operand must be no larger than ({limit}, {limit}) on the {unit} "
                 f"engine, got ({rows}, {columns}); transpose it in blocks"
             )
+
+    @gate(
+        "mask is more than a box, which takes a destination of two dimensions",
+        "DESIGN.md 7b",
+        "our choice",
+    )
+    def mask_of_two_dimensions(self) -> None:
+        """Such a mask is turned as the elements are."""
+        dst = self.data()["dst"]
+        boxes = all(map(bounds_one_lane, self.masks()))
+        if len(dst.shape) == 2 or (boxes and not may_start_badly(self)):
+            return
+        raise VerifyException(
+            "mask is more than a box of accesses, which takes a destination of two "
+            f"dimensions, got {list(dst.shape)}; copy the result under the mask"
+        )
 
     @gate("... src and dst must have same data type but got ...", "penguin.md 5")
     def same_dtype(self) -> None:

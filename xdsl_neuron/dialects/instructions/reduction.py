@@ -10,6 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.elementwise import check_integers
+from xdsl_neuron.dialects.instructions.masks import check_can_hold
 from xdsl_neuron.dialects.neuron import AluOpAttr, TensorType
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.isa import AluOp
@@ -65,6 +66,15 @@ class TensorReduce(ComputeInstruction):
         else:
             dst_lanes = (kept[0], *(-1 for _ in dst[1:]))
         return {"src": tuple(lanes), "dst": dst_lanes}
+
+    @gate(
+        "mask takes a remainder of '...', whose least value has several bounds",
+        "DESIGN.md 7b",
+        "our choice",
+    )
+    def mask_can_hold(self) -> None:
+        """It is known of each iteration whether the mask holds anywhere in it."""
+        check_can_hold(self)
 
     @gate("Reduction on partition axes is not supported", "penguin.md 7")
     def free_axes(self) -> None:

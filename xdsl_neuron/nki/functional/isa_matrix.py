@@ -47,7 +47,7 @@ def nc_matmul(
         check_operands(left, right)
     lanes = as_mask(mask)
     shape = matmul_shape(left, right, mode)
-    if lanes is not None and lanes.shape not in ((), shape):
+    if lanes is not None and not _fits(lanes.shape, shape):
         raise NKIValueError(
             f"nc_matmul: mask of shape {lanes.shape} is not over the result's shape "
             f"{shape}; what to leave out of the operands, mask where they are loaded"
@@ -67,6 +67,14 @@ def nc_matmul(
     if transposes:
         return MatmulResult(shape, emit, left.element_type, moves_bits=True)
     return MatmulResult(shape, emit)
+
+
+def _fits(mask: tuple[int, ...], result: tuple[int, ...]) -> bool:
+    """Whether a mask is over a result, of all its rows or columns where it has one."""
+    return not mask or (
+        len(mask) == len(result)
+        and all(m in (1, n) for m, n in zip(mask, result, strict=True))
+    )
 
 
 @one_instruction

@@ -6,29 +6,13 @@ box is negative. That value is a minimum of expressions, because the box's edges
 and so is the greatest remainder of an interval: one predicate for each says the same.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from xdsl_neuron.affine import Affine, Atom, FloorDiv, Index, Lane, Mod
+from xdsl_neuron.affine import Affine, FloorDiv, Lane, Mod
 
 Edges = Sequence[tuple[Sequence[Affine], Sequence[Affine]]]
 """For each lane: the lowest coordinate is the greatest of the first expressions, the
 highest the least of the second."""
-
-
-def is_box(predicate: Affine) -> bool:
-    """Whether a predicate bounds at most one lane, whatever the loop indices are."""
-    atoms = [atom for atom, _ in predicate.terms if _has_lanes(atom)]
-    return not atoms or (len(atoms) == 1 and isinstance(atoms[0], Lane))
-
-
-def _has_lanes(atom: Atom) -> bool:
-    match atom:
-        case Lane():
-            return True
-        case FloorDiv(operand, _) | Mod(operand, _):
-            return bool(operand.lanes)
-        case Index():
-            return False
 
 
 def can_hold(
@@ -58,7 +42,15 @@ def _edges(boxes: Sequence[Affine], lanes: Sequence[int]) -> Edges:
                 edges[lane][0].append(-rest.floordiv(coefficient))
             else:
                 edges[lane][1].append(rest.floordiv(-coefficient))
-    return edges
+    return [(_joined(lows, max), _joined(highs, min)) for lows, highs in edges]
+
+
+def _joined(
+    bounds: Sequence[Affine], pick: Callable[[Iterable[int]], int]
+) -> list[Affine]:
+    """Bounds of which those that are numbers have become one."""
+    numbers = [bound.constant for bound in bounds if bound.is_constant]
+    return [Affine(pick(numbers)), *(b for b in bounds if not b.is_constant)]
 
 
 def _extremes(expression: Affine, edges: Edges, highest: bool) -> list[Affine]:
