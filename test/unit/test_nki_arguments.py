@@ -226,8 +226,8 @@ def _matches(message: str, error: NKIError) -> None:
 def test_the_known_loop_directives_change_nothing() -> None:
     def kernel(x: Any) -> Any:
         out = fl.ndarray(x.shape, x.dtype, buffer=fl.shared_hbm)
-        for i in fl.affine_range(2, multi_buffer=2):
-            for j in fl.sequential_range(2, auto_pipeline=True):
+        for i in fl.affine_range(2, multi_buffer=2, precise_schedule=True):
+            for j in fl.sequential_range(2, auto_pipeline=True, directives=()):
                 at = (slice(None), fl.ds(32 * i + 16 * j, 16))
                 fl.store(out[at], fl.load(x[at]) + 1.0)
         return out

@@ -20,8 +20,10 @@ from xdsl_neuron.tracer.frames import is_for_statement
 from xdsl_neuron.tracer.index import IndexExpr, is_integer
 from xdsl_neuron.tracer.rebinding import Watch
 
-DIRECTIVES: Final = frozenset({"auto_pipeline", "multi_buffer"})
-"""Directives of a rolled loop: hints to the vendor's scheduler (penguin.md 3.2)."""
+DIRECTIVES: Final = frozenset(
+    {"auto_pipeline", "directives", "multi_buffer", "no_reorder", "precise_schedule"}
+)
+"""Hints to the vendor's scheduler (penguin.md 3.2; nki.md 2 names their makers)."""
 
 
 class SymbolicRange:
