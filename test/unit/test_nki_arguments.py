@@ -105,6 +105,16 @@ FUNCTIONAL: tuple[tuple[Call, str], ...] = (
     (lambda t: np.arange(4) * fl.arange(4), "'.' between NKI index and non integer"),
     (lambda t: 1.5 - fl.arange(4), "'-' between NKI index and non integer"),
     (lambda t: fl.arange(4) * 1.5, "'.' between NKI index and non integer"),
+    (lambda t: fl.par_dim("x"), "`size` must be int, got str"),
+    (lambda t: fl.par_dim(2.5), "`size` must be int, got float"),
+    (lambda t: fl.program_id(1 << 80), "`axis` must fit 64 bits, got"),
+    # no truth values, names or members of an enumeration
+    (lambda t: fl.sum(t, 1, keepdims="x"), "`keepdims` must be bool, got str"),
+    (lambda t: fl.mean(t, 1, keepdims=X), "`keepdims` must be bool, got ndarray"),
+    (lambda t: fl.matmul(t, t, transpose_x=t), "`transpose_x` must be bool, got "),
+    (lambda t: fisa.tensor_copy(t, engine=X), "`engine` is array"),
+    (lambda t: fl.zeros((128, 1), fl.int8, buffer=t), "`buffer` is .*expected one of"),
+    (lambda t: fl.zeros((128, 1), fl.int8, name=X), "`name` must be str, got ndarray"),
     # sizes
     (lambda t: t.reshape((-1, 0)), "reshape of 'tile' to .-1, 0.: extents must be pos"),
     (
@@ -189,6 +199,8 @@ DESTINATION: tuple[tuple[Call, str], ...] = (
         lambda t: scalar(t, reverse1=True),
         "reverse1 swaps the sides of op1, which is",
     ),
+    (lambda t: scalar(t, reverse0="x"), "`reverse0` must be bool, got str"),
+    (lambda t: scalar(t, name=3), "`name` must be str, got int"),
     (lambda t: shaped(t, f=7), "fixed_sizes says that 'f' is 7, the dimension is 64"),
     (lambda t: shaped(t, g=64), "fixed_sizes has 'g', which is not a name of src_pat"),
     (lambda t: shaped(t, f=64.0), "`fixed_sizes.'f'.` must be int, got float"),

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from xdsl_neuron.dialects.instructions.accumulators import REDUCE_COMMANDS
 from xdsl_neuron.isa import AluOp
-from xdsl_neuron.nki.arguments import as_number, as_operand, as_view
+from xdsl_neuron.nki.arguments import as_flag, as_number, as_operand, as_view
 from xdsl_neuron.nki.enums import as_reduce_cmd, reduce_cmd
 from xdsl_neuron.nki.ops import as_alu
 from xdsl_neuron.numerics.selection import FP32_MIN
@@ -24,7 +24,7 @@ def as_fold(
         REDUCE_COMMANDS[as_reduce_cmd(command).name],
         None if result is None else as_view(result, "reduce_res"),
         None if initial is None else as_operand(initial, "reduce_init"),
-        bool(negate),
+        as_flag(negate, "negate"),
     )
 
 

@@ -100,7 +100,23 @@ def as_shape(value: Any) -> tuple[int, ...]:
 
 def as_name(value: Any) -> str | None:
     """A name; empty is none."""
-    return str(value) if value else None
+    if value is not None and not isinstance(value, str):
+        raise NKITypeError(f"`name` must be str, got {_described(value)}")
+    return value or None
+
+
+def as_flag(value: Any, what: str) -> bool:
+    """A truth value known while tracing; an integer and None are taken for one."""
+    if isinstance(value, IndexExpr | Mask):
+        return bool(value)  # refused, or known once each program is traced by itself
+    if value is None or is_integer(value) or isinstance(value, bool):
+        return bool(value)
+    if (
+        str(getattr(value, "dtype", "")) == "bool"
+        and getattr(value, "shape", None) == ()
+    ):
+        return bool(value)
+    raise NKITypeError(f"`{what}` must be bool, got {_described(value)}")
 
 
 HIDDEN = ("deps", "dma_qos", "mode", "name", "schedule")

@@ -130,7 +130,7 @@ def _member(value: object, kind: type[Enum], what: str) -> Enum:
     """The member a value is or names (early releases tolerate strings and ints)."""
     if isinstance(value, kind):
         return value
-    for member in kind:
+    for member in kind if isinstance(value, str | int) else ():
         if value in (member.name, member.value) and not isinstance(value, bool):
             return member
     names = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 from xdsl_neuron.isa import LoopKind
 from xdsl_neuron.nki.arguments import is_sequence
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
+from xdsl_neuron.tracer.index import is_integer
 
 
 class Axis(NamedTuple):
@@ -53,10 +54,9 @@ class GridDim(int):
 def _axes(value: Any) -> tuple[Axis, ...]:
     if isinstance(value, GridDim):
         return value.axes
-    try:
-        extent = int(value)
-    except (TypeError, ValueError):
-        raise NKITypeError(f"launch grid {value!r} is not made of integers") from None
+    if not is_integer(value):
+        raise NKITypeError(f"launch grid {value!r} is not made of integers")
+    extent = int(value)
     if extent < 1:
         raise NKIValueError(f"a launch grid has positive extents, got {extent}")
     return (Axis(extent, LoopKind.SPMD),)

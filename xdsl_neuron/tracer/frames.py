@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Final
 
+import xdsl
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
 from xdsl_neuron.diagnostics import SourceLocation, source_location
@@ -20,6 +21,8 @@ from xdsl_neuron.diagnostics import SourceLocation, source_location
 _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # `with trace.scope(...)` goes through contextlib.
 _OURS: Final = (_PACKAGE + os.sep, contextlib.__file__)
+# The implementation and what it is built on.
+_INSIDE: Final = (_PACKAGE + os.sep, os.path.dirname(xdsl.__file__) + os.sep)
 # Generated methods (dataclasses, enumerations) and frozen modules.
 _NOWHERE: Final = "<"
 
@@ -61,7 +64,7 @@ def own_failure(error: BaseException) -> tuple[bool, SourceLocation | None]:
     step, ours, place = error.__traceback__, False, None
     while step is not None:
         code = step.tb_frame.f_code
-        ours = code.co_filename.startswith(_PACKAGE + os.sep)
+        ours = code.co_filename.startswith(_INSIDE)
         if not is_ours(code):
             place = _place(code, step.tb_lasti, step.tb_lineno)
         step = step.tb_next

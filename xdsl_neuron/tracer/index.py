@@ -73,7 +73,10 @@ def as_integer(value: Any, what: str, expected: str = "int") -> int:
         raise NKITypeError(
             f"`{what}` must be {expected}, got {type(value).__name__} ({value!r})"
         )
-    return operator.index(value)
+    found = operator.index(value)
+    if not -(1 << 63) <= found < 1 << 63:
+        raise NKIValueError(f"`{what}` must fit 64 bits, got {found}")
+    return found
 
 
 def broadcast_shapes(*shapes: Shape) -> Shape:

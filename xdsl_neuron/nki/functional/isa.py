@@ -9,6 +9,7 @@ from xdsl_neuron.nki.accumulators import as_fold, as_reduce_op
 from xdsl_neuron.nki.api import one_instruction
 from xdsl_neuron.nki.arguments import (
     as_axes,
+    as_flag,
     as_integer,
     as_integers,
     as_mask,
@@ -129,12 +130,12 @@ def tensor_scalar(
         as_view(data, "data"),
         as_alu(op0, "tensor_scalar", "op0"),
         as_operand(operand0, "operand0"),
-        bool(reverse0),
+        as_flag(reverse0, "reverse0"),
         as_mask(mask),
         _kind(dtype),
         op1=None if op1 is None else as_alu(op1, "tensor_scalar", "op1"),
         scalar1=as_optional_operand(operand1, "operand1"),
-        reverse1=bool(reverse1),
+        reverse1=as_flag(reverse1, "reverse1"),
         engine=as_engine(engine),
         **hidden_options("tensor_scalar", hidden),
     )
@@ -198,8 +199,8 @@ def tensor_reduce(
         as_axes(axis),
         as_mask(mask),
         _kind(dtype),
-        bool(negate),
-        bool(keepdims),
+        as_flag(negate, "negate"),
+        as_flag(keepdims, "keepdims"),
         **hidden_options("tensor_reduce", hidden),
     )
 
@@ -257,7 +258,7 @@ def tensor_copy_predicated(
         source,
         target,
         as_view(predicate, "predicate"),
-        bool(reverse_pred),
+        as_flag(reverse_pred, "reverse_pred"),
         as_mask(mask),
         **hidden_options("tensor_copy_predicated", hidden),
     )

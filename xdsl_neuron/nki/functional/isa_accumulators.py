@@ -6,6 +6,7 @@ from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.accumulators import as_cumulative, as_fold, as_reduce_op
 from xdsl_neuron.nki.api import one_instruction
 from xdsl_neuron.nki.arguments import (
+    as_flag,
     as_mask,
     as_operand,
     as_optional_operand,
@@ -42,8 +43,8 @@ def scalar_tensor_tensor(
         as_operand(operand0, "operand0"),
         as_alu(op1, "scalar_tensor_tensor", "op1"),
         as_view(operand1, "operand1"),
-        bool(reverse0),
-        bool(reverse1),
+        as_flag(reverse0, "reverse0"),
+        as_flag(reverse1, "reverse1"),
         as_mask(mask),
         as_optional_dtype(dtype),
         **hidden_options("scalar_tensor_tensor", hidden),
@@ -71,8 +72,8 @@ def tensor_tensor_scan(
         as_operand(initial, "initial"),
         as_alu(op0, "tensor_tensor_scan", "op0"),
         as_alu(op1, "tensor_tensor_scan", "op1"),
-        bool(reverse0),
-        bool(reverse1),
+        as_flag(reverse0, "reverse0"),
+        as_flag(reverse1, "reverse1"),
         as_mask(mask),
         as_optional_dtype(dtype),
         **hidden_options("tensor_tensor_scan", hidden),
@@ -99,7 +100,7 @@ def tensor_scalar_reduce(
         as_operand(operand0, "operand0"),
         as_alu(reduce_op, "tensor_scalar_reduce", "reduce_op"),
         as_fold(reduce_cmd.reset_reduce, reduce_res),
-        bool(reverse0),
+        as_flag(reverse0, "reverse0"),
         as_mask(mask),
         as_optional_dtype(dtype),
         **hidden_options("tensor_scalar_reduce", hidden),
@@ -187,7 +188,7 @@ def select_reduce(
         as_on_false(on_false),
         as_reduce_op(reduce_op, "select_reduce", AluOp.MAX),
         as_fold(reduce_cmd, reduce_res),
-        bool(reverse_pred),
+        as_flag(reverse_pred, "reverse_pred"),
         as_mask(mask),
         **hidden_options("select_reduce", hidden),
     )

@@ -6,6 +6,7 @@ from typing import Any
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.nki.api import one_instruction
 from xdsl_neuron.nki.arguments import (
+    as_flag,
     as_integer,
     as_mask,
     as_view,
@@ -56,8 +57,8 @@ def nc_matmul(
         session().matmult,
         left,
         right,
-        is_stationary_onezero=bool(is_stationary_onezero),
-        is_moving_onezero=bool(is_moving_onezero),
+        is_stationary_onezero=as_flag(is_stationary_onezero, "is_stationary_onezero"),
+        is_moving_onezero=as_flag(is_moving_onezero, "is_moving_onezero"),
         is_transpose=transposes,
         tile=as_array_tile("nc_matmul", tile_position, tile_size),
         perf_mode=mode,

@@ -5,7 +5,7 @@ from typing import Any
 
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.api import api
-from xdsl_neuron.nki.arguments import as_mask, as_operand, as_view
+from xdsl_neuron.nki.arguments import as_flag, as_mask, as_operand, as_view
 from xdsl_neuron.nki.functional.tile import MatmulResult
 from xdsl_neuron.nki.ops import as_op
 from xdsl_neuron.nki.trace import session
@@ -37,6 +37,8 @@ def atomic_rmw(dst: Any, value: Any, op: Any, *, mask: Any = None) -> None:
 def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None) -> View:
     """`x @ y` for tiles, in PSUM; `transpose_x` says that x is given transposed."""
     trace = session()
-    left, right = trace.matmul_operands(as_view(x, "x"), as_view(y, "y"), transpose_x)
+    left, right = trace.matmul_operands(
+        as_view(x, "x"), as_view(y, "y"), as_flag(transpose_x, "transpose_x")
+    )
     emit = partial(trace.matmult, left, right, mask=as_mask(mask))
     return MatmulResult((*left.shape[1:], *right.shape[1:]), emit)

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, MatmulAccumulate, Space
-from xdsl_neuron.nki.arguments import as_axes, as_operand, as_shape
+from xdsl_neuron.nki.arguments import as_axes, as_flag, as_operand, as_shape
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.elementwise import binary
 from xdsl_neuron.nki.functional.operators import Operators
@@ -108,7 +108,9 @@ class Tile(Operators):
 
     def sum(self, axis: Any, keepdims: bool = False) -> View:
         """The sum over free dimensions."""
-        return session().tensorreduce(AluOp.ADD, self, as_axes(axis), keepdims=keepdims)
+        return session().tensorreduce(
+            AluOp.ADD, self, as_axes(axis), keepdims=as_flag(keepdims, "keepdims")
+        )
 
     def assert_shape(self, shape: Any) -> Self:
         """Refuses another shape than the expected one."""

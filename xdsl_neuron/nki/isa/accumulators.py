@@ -5,6 +5,7 @@ from typing import Any
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.accumulators import as_cumulative, as_fold, as_reduce_op
 from xdsl_neuron.nki.arguments import (
+    as_flag,
     as_name,
     as_number,
     as_operand,
@@ -39,8 +40,8 @@ def scalar_tensor_tensor(
         as_operand(operand0, "operand0"),
         as_alu(op1, "scalar_tensor_tensor", "op1"),
         as_view(operand1, "operand1"),
-        bool(reverse0),
-        bool(reverse1),
+        as_flag(reverse0, "reverse0"),
+        as_flag(reverse1, "reverse1"),
         dst=as_view(dst, "dst"),
         name=as_name(name),
     )
@@ -65,8 +66,8 @@ def tensor_tensor_scan(
         as_operand(initial, "initial"),
         as_alu(op0, "tensor_tensor_scan", "op0"),
         as_alu(op1, "tensor_tensor_scan", "op1"),
-        bool(reverse0),
-        bool(reverse1),
+        as_flag(reverse0, "reverse0"),
+        as_flag(reverse1, "reverse1"),
         dst=as_view(dst, "dst"),
         name=as_name(name),
     )
@@ -99,7 +100,7 @@ def tensor_scalar_reduce(
         as_operand(operand0, "operand0"),
         as_alu(reduce_op, api_name, "reduce_op"),
         as_fold(reduce_cmd, reduce_res, reduce_init, reduce_res_negate),
-        bool(reverse0),
+        as_flag(reverse0, "reverse0"),
         dst=as_view(dst, "dst"),
         name=as_name(name),
     )
@@ -172,7 +173,7 @@ def select_reduce(
         as_on_false(on_false),
         as_reduce_op(reduce_op, "select_reduce", AluOp.MAX),
         as_fold(reduce_cmd, reduce_res),
-        bool(reverse_pred),
+        as_flag(reverse_pred, "reverse_pred"),
         name=as_name(name),
     )
 
@@ -240,7 +241,7 @@ def activate2(
         (
             None if alu is None else as_alu(alu, "activate2", label),
             as_optional_operand(scalar, what),
-            bool(reverse),
+            as_flag(reverse, f"reverse of {label}"),
         )
         for alu, label, scalar, what, reverse in (
             (op0, "op0", imm0, "imm0", reverse0),

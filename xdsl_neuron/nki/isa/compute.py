@@ -7,6 +7,7 @@ from xdsl_neuron.isa import AluOp, Engine
 from xdsl_neuron.nki.accumulators import as_fold, as_reduce_op
 from xdsl_neuron.nki.arguments import (
     as_axes,
+    as_flag,
     as_integer,
     as_name,
     as_number,
@@ -68,10 +69,10 @@ def tensor_scalar(
         as_view(data, "data"),
         as_alu(op0, "tensor_scalar", "op0"),
         as_operand(operand0, "operand0"),
-        bool(reverse0),
+        as_flag(reverse0, "reverse0"),
         op1=None if op1 is None else as_alu(op1, "tensor_scalar", "op1"),
         scalar1=as_optional_operand(operand1, "operand1"),
-        reverse1=bool(reverse1),
+        reverse1=as_flag(reverse1, "reverse1"),
         dst=as_view(dst, "dst"),
         engine=_on(engine),
         name=as_name(name),
@@ -153,7 +154,7 @@ def tensor_reduce(
         as_alu(op, "tensor_reduce"),
         as_view(data, "data"),
         as_axes(axis),
-        negate=bool(negate),
+        negate=as_flag(negate, "negate"),
         dst=as_view(dst, "dst"),
         name=as_name(name),
     )
@@ -231,6 +232,6 @@ def tensor_copy_predicated(
         source,
         as_view(dst, "dst"),
         as_view(predicate, "predicate"),
-        bool(reverse_pred),
+        as_flag(reverse_pred, "reverse_pred"),
         name=as_name(name),
     )

@@ -6,7 +6,7 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import MatmulAccumulate
 from xdsl_neuron.nki.api import api
-from xdsl_neuron.nki.arguments import as_name, as_view, is_sequence
+from xdsl_neuron.nki.arguments import as_flag, as_name, as_view, is_sequence
 from xdsl_neuron.nki.enums import (
     as_engine,
     as_perf_mode,
@@ -114,7 +114,9 @@ def moves_bits(is_transpose: bool) -> bool:
 
     Gen2 has none: there it is a matmul with an identity (nki.md 1.1 nc_matmul).
     """
-    return bool(is_transpose) and session().arch.has_exact_pe_transpose
+    return (
+        as_flag(is_transpose, "is_transpose") and session().arch.has_exact_pe_transpose
+    )
 
 
 @instruction
@@ -148,8 +150,8 @@ def nc_matmul(
         right,
         as_view(dst, "dst"),
         accumulate=as_accumulate(accumulate),
-        is_stationary_onezero=bool(is_stationary_onezero),
-        is_moving_onezero=bool(is_moving_onezero),
+        is_stationary_onezero=as_flag(is_stationary_onezero, "is_stationary_onezero"),
+        is_moving_onezero=as_flag(is_moving_onezero, "is_moving_onezero"),
         is_transpose=transposes,
         tile=as_array_tile("nc_matmul", tile_position, tile_size),
         perf_mode=as_perf_mode(perf_mode),

@@ -9,6 +9,7 @@ from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_axes,
+    as_flag,
     as_integer,
     as_mask,
     as_number,
@@ -82,7 +83,7 @@ def gather_flattened(
 
     `axis` is of the later releases; only 0, all free dimensions, is documented.
     """
-    if axis != 0:
+    if as_integer(axis, "axis") != 0:
         raise NKIValueError(f"gather_flattened: axis must be 0, got {axis}")
     return session().gather_flattened(
         as_view(data, "data"),
@@ -105,7 +106,9 @@ def copy(src: Any, *, mask: Any = None, dtype: Any = None) -> View:
 def matmul(x: Any, y: Any, transpose_x: bool = False, *, mask: Any = None) -> View:
     """`x @ y` for tiles; `transpose_x` says that x is given transposed."""
     trace = session()
-    left, right = trace.matmul_operands(as_view(x, "x"), as_view(y, "y"), transpose_x)
+    left, right = trace.matmul_operands(
+        as_view(x, "x"), as_view(y, "y"), as_flag(transpose_x, "transpose_x")
+    )
     return trace.matmult(left, right, mask=as_mask(mask))
 
 
@@ -173,7 +176,7 @@ def _reduction(name: str, op: AluOp) -> Reduction:
             as_axes(axis),
             as_mask(mask),
             _kind(dtype),
-            keepdims=keepdims,
+            keepdims=as_flag(keepdims, "keepdims"),
         )
 
     reduce.__name__ = reduce.__qualname__ = name
@@ -207,8 +210,14 @@ def mean(
     """
     trace, tile, axes, clip = session(), as_view(x, "x"), as_axes(axis), as_mask(mask)
     kind = _kind(dtype) or tile.element_type
+    keepdims = as_flag(keepdims, "keepdims")
     total = trace.tensorreduce(
-        AluOp.ADD, tile, axes, clip, DType.FLOAT32, keepdims=keepdims
+        AluOp.ADD,
+        tile,
+        axes,
+        clip,
+        DType.FLOAT32,
+        keepdims=as_flag(keepdims, "keepdims"),
     )
     if clip is None:
         count = product_of(tile.shape[a] for a in axes)

@@ -75,9 +75,9 @@ def ds(start: Any, size: Any) -> DynamicSlice:
     return DynamicSlice(as_expr(start, "start"), extent)
 
 
-def par_dim(size: int) -> ParDim:
+def par_dim(size: Any) -> ParDim:
     """Marks the dimension of a shape that runs along partitions."""
-    return ParDim(size)
+    return ParDim(as_integer(size, "size"))
 
 
 def is_hbm(buffer: Any) -> bool:
