@@ -250,6 +250,7 @@ def tensor_copy_predicated(
 ) -> None:
     """Copies `src` into `dst` where `predicate` is not 0."""
     source = as_operand(src, "src")
+    reverse_pred = as_flag(reverse_pred, "reverse_pred")
     if reverse_pred and isinstance(source, View):
         raise NKIValueError("`reverse_pred` only supported if `src` is scalar input.")
     target = as_view(dst, "dst")
@@ -258,7 +259,7 @@ def tensor_copy_predicated(
         source,
         target,
         as_view(predicate, "predicate"),
-        as_flag(reverse_pred, "reverse_pred"),
+        reverse_pred,
         as_mask(mask),
         **hidden_options("tensor_copy_predicated", hidden),
     )

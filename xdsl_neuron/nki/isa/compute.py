@@ -226,12 +226,13 @@ def tensor_copy_predicated(
 ) -> None:
     """`dst = src` where `predicate` is not 0."""
     source = as_operand(src, "src")
+    reverse_pred = as_flag(reverse_pred, "reverse_pred")
     if reverse_pred and isinstance(source, View):
         raise NKIValueError("`reverse_pred` only supported if `src` is scalar input.")
     session().tensor_copy_predicated(
         source,
         as_view(dst, "dst"),
         as_view(predicate, "predicate"),
-        as_flag(reverse_pred, "reverse_pred"),
+        reverse_pred,
         name=as_name(name),
     )
