@@ -43,19 +43,6 @@ CASES = [
         lambda x, i, b: fl.load(x[fl.load(i), 0:64]),
     ),
     functional_case(
-        "Unmasked.without_mask",
-        "'penguin.stream_shuffle' takes no mask",
-        lambda x, i, b: fisa.nc_stream_shuffle(
-            fl.load(x[0:64]),
-            fl.ndarray((64, 64), fl.float32),
-            LANES,
-            mask=fl.arange(64)[:, None] < 5,
-        ),
-        lambda x, i, b: fisa.nc_stream_shuffle(
-            fl.load(x[0:64]), fl.ndarray((64, 64), fl.float32), LANES
-        ),
-    ),
-    functional_case(
         "OpenCopy.one_indirect_side",
         "``src`` and ``dst`` operands cannot both be indirect memory accesses",
         lambda x, i, b: fisa.dma_copy(dst=x[fl.load(i), 0:64], src=x[fl.load(i), 0:64]),

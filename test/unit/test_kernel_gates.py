@@ -67,6 +67,7 @@ ONLY_IR: dict[str, tuple[str, ...]] = {
         "MatmulSparse.whole_columns",
         "RegisterInstruction.unmasked",
         "RegisterMove.wide_move",
+        "Unmasked.without_mask",
         "_Collective.unmasked",
     ),
     "the tracer makes what the gate checks": (

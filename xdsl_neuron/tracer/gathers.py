@@ -7,7 +7,7 @@ from xdsl.ir import Attribute
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
-from xdsl_neuron.dialects.instructions.gather import CORE_PARTITIONS
+from xdsl_neuron.dialects.instructions.gather import CORE_PARTITIONS, KEEP_LANE
 from xdsl_neuron.dialects.neuron import AffineAttr
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.tracer.errors import NKISyntaxError
@@ -38,7 +38,8 @@ class GatherBuilders(TileBuilders):
 
         Without `num_valid_indices` all indices of a core count. Without `dst` the
         result is a fresh tile: [partitions, index's free dimensions, 16, run] where
-        all indices count, else [partitions, valid, run].
+        all indices count, else [partitions, valid, run]. A mask is over the result,
+        and all indices are read: what it leaves out keeps what the result held.
         """
         per_core = index.size // max(index.shape[0], 1) * CORE_PARTITIONS
         valid = per_core if num_valid_indices is None else num_valid_indices
@@ -53,15 +54,21 @@ class GatherBuilders(TileBuilders):
             "num_elem_per_idx": IntegerAttr(num_elem_per_idx, i64),
             "num_valid_indices": IntegerAttr(valid, i64),
         }
+        made = dst if mask is None else self._like(dst)
         self.emit(
             penguin.IndirectCopyOp,
-            [dst, src_buffer, index],
+            [made, src_buffer, index],
             properties,
-            mask=mask,
-            name=name,
+            name=name if mask is None else None,
             deps=deps,
         )
+        if mask is not None:
+            self.tensor_copy(made, dst, mask, name=name)
         return dst
+
+    def _like(self, tile: View) -> View:
+        """A fresh tile, for results of instructions that take no mask."""
+        return self.new_tile(tile.shape, tile.element_type)
 
     def gather_flattened(
         self,
@@ -106,21 +113,29 @@ class GatherBuilders(TileBuilders):
         deps: Sequence[Dep] = (),
         name: str | None = None,
     ) -> View:
-        """`dst[b + i] = src[b + shuffle_mask[i]]` in every block of 32 partitions."""
+        """
+        `dst[b + i] = src[b + shuffle_mask[i]]` in every block of 32 partitions.
+
+        What a mask leaves out of `dst` keeps what it held.
+        """
         if dtype not in (None, dst.element_type):
             assert dtype is not None
             raise NKISyntaxError(
                 f"StreamShuffle does not support cast, got dtype {dtype.nki_name} for "
                 f"{dst!r}"
             )
+        made = dst if mask is None else self._like(dst)
+        if mask is not None and KEEP_LANE in shuffle_mask:
+            self.tensor_copy(dst, made)
         self.emit(
             penguin.StreamShuffleOp,
-            [dst, src],
+            [made, src],
             {"mask": DenseArrayBase.from_list(i64, list(shuffle_mask))},
-            mask=mask,
-            name=name,
+            name=name if mask is None else None,
             deps=deps,
         )
+        if mask is not None:
+            self.tensor_copy(made, dst, mask, name=name)
         return dst
 
     def load_tensor_to_register(

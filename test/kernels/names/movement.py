@@ -265,12 +265,9 @@ GATHERS = (
             Operand(),
             Operand("u16", shape=lambda s: (s[0], 2), draw=integers(0, 5)),
         ),
-        outs=(Operand(shape=lambda s: (s[0], 32)),),
+        outs=(Operand(shape=lambda s: (s[0], 2, 16, 1)),),
         lanes=lambda s: (s[0], 2, 16, 1),
-        functional=lambda x, i, **k: fisa.local_gather(x, i, **k).reshape(
-            (x.shape[0], 32)
-        ),
-        refused={"mask": "takes no mask"},
+        functional=lambda x, i, **k: fisa.local_gather(x, i, **k),
         destination=lambda out, x, i: nisa.local_gather(out, x, i),
         without={"of a loop": "cores have 16 partitions"},
         want=_gathered,
@@ -280,7 +277,6 @@ GATHERS = (
         shapes=QUADRANTS,
         writes=True,
         updates=True,
-        refused={"mask": "takes no mask"},
         functional=lambda out, x, **k: fisa.nc_stream_shuffle(x, out, ORDER, **k),
         destination=lambda out, x: nisa.nc_stream_shuffle(out, x, ORDER),
         without={"of a loop": "quadrants have 32 partitions"},
