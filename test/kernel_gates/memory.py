@@ -85,20 +85,6 @@ CASES = [
         "access to 'dst' (tiles: f32[64, 8] in psum) does not reach one block of",
         lambda x, i, b: blocks_at_once(),
     ),
-    functional_case(
-        "Gather.masked_start",
-        "mask leaves out the first partitions of 'dst' (dst: f32[64, 8] in",
-        lambda x, i, b: fl.gather_flattened(
-            fl.zeros((64, 8), fl.float32),
-            fl.zeros((64, 8), fl.uint32),
-            mask=fl.arange(64)[:, None] >= 5,
-        ),
-        lambda x, i, b: fl.gather_flattened(
-            fl.zeros((64, 8), fl.float32),
-            fl.zeros((64, 8), fl.uint32),
-            mask=fl.arange(64)[:, None] >= 32,
-        ),
-    ),
     case(
         "DmaInstruction.dma_spaces",
         "Expected operand 'src' of 'penguin.dma_copy' to be in address space",

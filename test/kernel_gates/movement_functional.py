@@ -4,8 +4,6 @@ from typing import Any
 
 from kernel_gates.case import fisa, fl, functional_case
 
-LANES = list(range(32))
-
 
 def product_from(x: Any, column: int) -> None:
     """A product of 512 columns in PSUM, from a column on."""

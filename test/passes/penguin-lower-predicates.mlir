@@ -93,6 +93,20 @@ penguin.func @reduction() {
   penguin.return
 }
 
+// Indices in front may be out of range: they are 0.
+// CHECK-LABEL: penguin.func @gather
+penguin.func @gather() {
+  %t = penguin.alloc : <128x64xf32, sbuf>
+  %i = penguin.alloc : <128x8xu32, sbuf>
+  %o = penguin.alloc : <128x8xf32, sbuf>
+  // CHECK:      penguin.tensor_copy %scratch_1 <- %i where 5 - l1 >= 0
+  // CHECK-NEXT: penguin.tensor_copy_predicated %scratch_1 <- %mask_1 where 5 - l1 >= 0 {imm = 0, reverse}
+  // CHECK-NEXT: penguin.pool_gather %scratch <- %t, %scratch_1 where 5 - l1 >= 0
+  // CHECK-NEXT: penguin.tensor_copy_predicated %o <- %mask, src = %scratch where 5 - l1 >= 0
+  penguin.pool_gather %o <- %t, %i where l0 - 3 >= 0 and 5 - l1 >= 0
+  penguin.return
+}
+
 // Rows of a chain of accumulators stay a box, those of others do not where a loop moves
 // them.
 // CHECK-LABEL: penguin.func @chain

@@ -128,3 +128,22 @@ def test_remainders_of_rows_that_start_later() -> None:
     expected = np.where((i + j) % 3 >= 1, x, 0).sum(1, keepdims=True)
     expected[:3] = 7
     assert_kernel_ok(nki.jit(kernel), x, expected=expected)
+
+
+def test_a_gather_reads_no_index_that_its_mask_leaves_out() -> None:
+    def kernel(x: Any, index: Any) -> Any:
+        tile, places = nl.load(x), nl.load(index)
+        result = nl.full((M, 8), 7.0, nl.float32)
+        i, j = nl.mgrid[0:M, 0:8]
+        for t in nl.affine_range(2):
+            rows = (i >= t * 60 + 5) & (i < t * 60 + 50)
+            result[i, j] = nl.gather_flattened(tile, places, mask=rows & (j >= 2))
+        return saved(result)
+
+    x = whole(M, N)
+    index = np.random.default_rng(1).integers(0, N, (M, 8)).astype(np.uint32)
+    i, j = np.ogrid[0:M, 0:8]
+    kept = (((i >= 5) & (i < 50)) | ((i >= 65) & (i < 110))) & (j >= 2)
+    expected = np.where(kept, np.take_along_axis(x, index.astype(int), 1), 7)
+    outside = np.where(kept, index, 1 << 31).astype(np.uint32)
+    assert_kernel_ok(nki.jit(kernel), x, outside, expected=expected)

@@ -143,18 +143,21 @@ class _Lowering:
     def _from_first_row(self) -> None:
         """Compute rows in front as well, into scratch tiles; copy those of the mask."""
         instruction, data = self.instruction, self.instruction.data()
-        dims = instruction.lane_dims(data)
         scratch: dict[str, tuple[SSAValue, Access | None]] = {}
         copies: list[tuple[Operand, SSAValue, SSAValue, list[Affine]]] = []
         for out in (data[name] for name in instruction.OUTS if name in data):
-            # Partitions follow the first lane, whatever the rank.
-            own = (0, *dims[out.name][1:])
-            rows, boxes = (_own(p, own) for p in (self.rows, self.boxes))
-            boxes += self._guards([p for p in self.boxes if not p.lanes <= set(own)])
-            mask = self._mask_tile(out.shape, rows, boxes)
+            mask, boxes = self._mask_of_rows(out)
             tile = self._alloc(out.shape, out.dtype, "scratch")
             scratch[out.name] = (tile, None)
             copies.append((out, tile, mask, boxes))
+        if isinstance(instruction, penguin.PoolGatherOp):
+            # An index in front may be out of range.
+            index = data["index"]
+            mask, boxes = self._mask_of_rows(index)
+            scratch["index"] = (
+                self._filled(index, index.dtype, mask, boxes, 0),
+                None,
+            )
         where = _where([*self.boxes, *self.residual])
         changes = {"predicates": where, "inst_name": None}
         computed = with_operands(instruction, scratch, changes)
@@ -167,6 +170,15 @@ class _Lowering:
             # The first result carries the instruction's name and edges.
             named = out.name == instruction.OUTS[0]
             self._copy_where(out, mask, boxes, named, src=tile)
+
+    def _mask_of_rows(self, operand: Operand) -> tuple[SSAValue, list[Affine]]:
+        """The rows of the mask in an operand's shape, and its boxes there."""
+        instruction = self.instruction
+        # Partitions follow the first lane, whatever the rank.
+        own = (0, *instruction.lane_dims(instruction.data())[operand.name][1:])
+        rows, boxes = (_own(p, own) for p in (self.rows, self.boxes))
+        boxes += self._guards([p for p in self.boxes if not p.lanes <= set(own)])
+        return self._mask_tile(operand.shape, rows, boxes), boxes
 
     def _dst(self) -> Operand:
         return self.instruction.data()["dst"]

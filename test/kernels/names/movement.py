@@ -234,7 +234,6 @@ def _at(start: int) -> Any:
     return lambda random, shape, dtype: np.full(shape, start, np.uint32)
 
 
-AFTERWARDS = "gather all rows, then copy under the mask"
 GATHERS = (
     Row(
         name="nl.gather_flattened",
@@ -242,7 +241,7 @@ GATHERS = (
         operands=(Operand(), Operand("u32", shape=_six, draw=integers(0, 5))),
         outs=(Operand(shape=_six),),
         lanes=_six,
-        refused=WHOLE_ROWS | {"rows of a loop": AFTERWARDS, "mask box": AFTERWARDS},
+        refused=WHOLE_ROWS,
         masked=((7, 13), (5, 2, 3)),
         functional=lambda x, i, **k: fl.gather_flattened(x, i, **k),
         destination=lambda x, i: nl.gather_flattened(x, i),

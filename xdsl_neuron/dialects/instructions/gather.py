@@ -6,7 +6,6 @@ from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, i64
 from xdsl.irdl import operand_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Lane
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
@@ -15,7 +14,6 @@ from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
-from xdsl_neuron.mask import clip
 
 SHUFFLE_LANES = 32
 KEEP_LANE = 255
@@ -289,32 +287,6 @@ class Gather(BoxMasked):
                 "number of partitions mismatch in parameters (dst: "
                 f"{data['dst'].partitions}, src: {data['src'].partitions})"
             )
-
-    @gate("Access pattern starts at partition ...", "nki.md 4.2", "inferred")
-    def masked_start(self) -> None:
-        """A mask that leaves out the first partitions leaves a legal start."""
-        arch = target_of(self)
-        lower = [p for p in self.masks() if p.coefficient(Lane(0)) > 0]
-        if arch is None or not lower:
-            return
-        data = self.data()
-        fixed = [p for p in self.masks() if not p.positions]
-        box = clip(fixed, self.lane_shape(data))
-        if box is None:
-            return
-        low, high = box.ranges[0]
-        for operand in data.values():
-            start = operand.access.partition
-            problem: str | None = "the start depends on a loop"
-            moves = any(p.positions for p in lower)
-            if not moves and start is not None and start.is_constant:
-                first = start.constant + operand.access.pairs[0][0] * low
-                problem = arch.partition_start_error(first, high - low)
-            if problem:
-                raise VerifyException(
-                    f"mask leaves out the first partitions of '{operand.name}' "
-                    f"({operand}): {problem}; gather all rows, then copy under the mask"
-                )
 
 
 class TensorLoad(Instruction):
