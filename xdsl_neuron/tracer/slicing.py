@@ -82,6 +82,8 @@ def _without_ellipsis(view: View, items: list[object]) -> list[object]:
 def _basic(view: V, items: Sequence[object]) -> V:
     a = view.layout
     pairs: list[Pair] = []
+    # Expressions cost more than the rest: they are made where a condition needs them.
+    conditional = bool(a.masks or a.bounds)
     places: list[Affine] = []
     opened: list[Bound] = []
     offset, partition, par = a.offset, a.partition, -1
@@ -101,9 +103,6 @@ def _basic(view: V, items: Sequence[object]) -> V:
             partition = partition + start * step
         else:
             offset = offset + start * step
-        place = Affine.of(start)
-        if keep:
-            place = place + Affine.lane(len(pairs)) * stride
         last = start + stride * (num - 1)
         inside = (
             isinstance(start, int)
@@ -111,20 +110,27 @@ def _basic(view: V, items: Sequence[object]) -> V:
             and 0 <= start < extent
             and 0 <= last < extent
         )
-        if not inside:
-            opened += _bound(view, dim, place, (*(n for _, n in pairs), num), extent)
+        if conditional or not inside:
+            place = Affine.of(start)
+            if keep:
+                place = place + Affine.lane(len(pairs)) * stride
+            places.append(place)
+            if not inside:
+                shape = (*(n for _, n in pairs), num)
+                opened += _bound(view, dim, place, shape, extent)
         if keep:
             pairs.append((step * stride, num))
-        places.append(place)
         dim += 1
     if dim <= a.par:
         par = a.par - dim + len(pairs)
-    places += (Affine.lane(len(pairs) + at) for at in range(view.ndim - dim))
+    masks, bounds = a.masks, tuple(opened)
+    if conditional:
+        places += (Affine.lane(len(pairs) + at) for at in range(view.ndim - dim))
+        kept = a.conditions.through(places, "indexing")
+        masks, bounds = kept.masks, (*kept.bounds, *opened)
     pairs += a.pairs[dim:]
-    kept = a.conditions.through(places, "indexing")
-    bounds = (*kept.bounds, *opened)
     return view.with_layout(
-        Layout(tuple(pairs), par, partition, offset, a.dtype, kept.masks, bounds)
+        Layout(tuple(pairs), par, partition, offset, a.dtype, masks, bounds)
     )
 
 
