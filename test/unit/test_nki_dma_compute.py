@@ -121,6 +121,10 @@ REFUSED: list[tuple[Callable[[Any], Any], str]] = [
         r"all values in `scales` must be 1.0, got \[0.5\]; scale the source on an",
     ),
     (
+        lambda x: nisa.dma_compute(tile(40, 9), [x], nl.add, 1.0),
+        "`scales` of dma_compute must be a list of numbers",
+    ),
+    (
         lambda x: nisa.dma_compute(tile(40, 9), [x] * 17, nl.add),
         "a DMA sums between 1 and 16 sources, got 17",
     ),

@@ -177,3 +177,15 @@ def test_messages_of_the_destination_passing_generations(
 
     with pytest.raises(NKIError, match=message):
         destination.trace(kernel)(X)
+
+
+def test_fmod_of_a_column_under_a_mask() -> None:
+    def kernel(x: Any, y: Any) -> Any:
+        column, tile = nl.load(x[:, 0:1]), nl.load(y)
+        found = nl.zeros(y.shape, y.dtype, buffer=nl.sbuf)
+        mask = nl.arange(12)[None, :] < 7
+        found[...] = nl.fmod(column, tile, mask=mask)
+        return stored(found)
+
+    expected = np.where(np.arange(12) < 7, np.fmod(X[:, :1], Y), np.float32(0))
+    assert_kernel_ok(nki.jit(kernel), X, Y, expected=expected)

@@ -219,7 +219,7 @@ def test_a_long_loop_that_leaves_its_dimension() -> None:
             nl.store(out, nl.load(x[0:1, nl.ds(j * 2, 1)]))
         return out
 
-    with pytest.raises(NKIError, match=r"on dimension 1 index range \[2998, 2998\]"):
+    with pytest.raises(NKIError, match=r"on dimension 1 index range \[2000, 2000\]"):
         kernel(np.zeros((128, 2000), np.float32))
 
 
@@ -229,3 +229,47 @@ def test_a_constant_index_beyond_the_end_is_refused_where_it_stands() -> None:
 
     with pytest.raises(NKIError, match=r"index range \[60, 60\] exceed .* of 60"):
         nki.trace(kernel)(X)
+
+
+def test_rows_of_a_masked_gather_keep_their_mask() -> None:
+    @nki.jit
+    def kernel(table: Any, rows: Any) -> Any:
+        index = nl.load(rows)
+        i, j = nl.arange(40)[:, None], nl.arange(12)[None, :]
+        picked = table[index[i, 0], j][i < 12]
+        tile = nl.zeros((8, 12), table.dtype, buffer=nl.sbuf)
+        tile[...] = nl.load(picked[8:16])
+        out = nl.ndarray(tile.shape, tile.dtype, buffer=nl.shared_hbm)
+        nl.store(out, tile)
+        return out
+
+    expected = np.zeros((8, 12), np.float32)
+    expected[:4] = TABLE[ROWS[8:12, 0]]
+    assert_kernel_ok(kernel, TABLE, ROWS, expected=expected)
+
+
+def test_rows_of_a_gather_chosen_by_a_loop() -> None:
+    @nki.jit
+    def kernel(table: Any, rows: Any) -> Any:
+        out = nl.ndarray((40, 12), table.dtype, buffer=nl.shared_hbm)
+        picked = table[nl.load(rows), :]
+        for i in nl.affine_range(5):
+            nl.store(out[i * 8 : i * 8 + 8], nl.load(picked[i * 8 : i * 8 + 8]))
+        return out
+
+    assert_kernel_ok(kernel, TABLE, ROWS, expected=TABLE[ROWS[:, 0]])
+
+
+def test_two_loops_that_leave_a_dimension_together() -> None:
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        i, j = nl.arange(64)[:, None], nl.arange(1)[None, :]
+        out = nl.ndarray((64, 1), x.dtype, buffer=nl.shared_hbm)
+        for m in nl.affine_range(40):
+            for n in nl.affine_range(40):
+                mask = m + n + j <= 50
+                nl.store(out[i, j], nl.load(x[i, m + n + j], mask=mask), mask=mask)
+        return out
+
+    with pytest.raises(NKIError, match=r"on dimension 1 .* dimension size of 41"):
+        kernel(np.zeros((128, 41), np.float32))

@@ -118,3 +118,27 @@ def test_an_instruction_is_one_instruction() -> None:
 
     with pytest.raises(NKIError, match="exceed max supported number of dimension 4"):
         kernel(X)
+
+
+@pytest.mark.parametrize("augmented", [False, True])
+def test_parts_of_one_tile_that_overlap(augmented: bool) -> None:
+    x = np.arange(4 * 4 * 2 * 3 * 2 * 3 * 2, dtype=np.float32)
+    x = x.reshape(4, 4, 2, 3, 2, 3, 2)
+
+    @nki.jit
+    def kernel(x: Any) -> Any:
+        t = nl.ndarray(x.shape, x.dtype, buffer=nl.sbuf)
+        t[...] = nl.load(x)
+        later, sooner = t[:, 1:, :, ::2, :, ::2], t[:, :-1, :, ::2, :, ::2]
+        if augmented:
+            later += sooner
+        else:
+            later[...] = sooner
+        out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+        nl.store(out, t)
+        return out
+
+    expected = x.copy()
+    part = x[:, :-1, :, ::2, :, ::2]
+    expected[:, 1:, :, ::2, :, ::2] = part + augmented * x[:, 1:, :, ::2, :, ::2]
+    assert_kernel_ok(kernel, x, expected=expected)

@@ -80,21 +80,15 @@ def truncated_remainder(
     trace = session()
     kind = trace.result_type(AluOp.MOD, dtype, *(v for v in (x, y)))
     wide = DType.FLOAT32
-    size_x = absolute(x, wide, mask) if isinstance(x, View) else abs(x)
-    size_y = absolute(y, wide, mask) if isinstance(y, View) else abs(y)
-    rest = binary(AluOp.MOD, size_x, size_y, wide, mask)
+    size_x = absolute(x, wide) if isinstance(x, View) else abs(x)
+    size_y = absolute(y, wide) if isinstance(y, View) else abs(y)
+    rest = binary(AluOp.MOD, size_x, size_y, wide)
     if not isinstance(x, View):
         return binary(AluOp.MULT, rest, 1.0 if x >= 0 else -1.0, kind, mask)
     sign = trace.tensorscalar(
-        x,
-        AluOp.IS_GE,
-        0.0,
-        mask=mask,
-        dtype=wide,
-        op1=AluOp.MULT,
-        scalar1=2.0,
+        x, AluOp.IS_GE, 0.0, dtype=wide, op1=AluOp.MULT, scalar1=2.0
     )
-    sign = trace.tensorscalar(sign, AluOp.SUBTRACT, 1.0, mask=mask, dtype=wide)
+    sign = trace.tensorscalar(sign, AluOp.SUBTRACT, 1.0, dtype=wide)
     return binary(AluOp.MULT, rest, sign, kind, mask)
 
 

@@ -110,6 +110,8 @@ def all_to_all_v(
         starts = slot * np.arange(ranks) if given is None else given.reshape(-1)
         filled = out.reshape(-1).copy()
         for source, (count, place) in enumerate(zip(received, starts, strict=True)):
+            if not count:
+                continue
             first = int(wanted[source][1, target])
             room = slot if given is None else out.size - int(place)
             if first + count > flat[source].size or count > room:

@@ -13,7 +13,7 @@ from xdsl_neuron.tracer.errors import NKIIndexError
 from xdsl_neuron.tracer.symbols import Loop, Symbol
 from xdsl_neuron.tracer.views import View
 
-_MAX_CHECKED_ITERATIONS: Final = 1024
+_MAX_CHECKED_ITERATIONS: Final = 16384
 
 
 def check_bounds(
@@ -46,6 +46,7 @@ def _check_bound(
     lanes: Sequence[int],
     loops: Sequence[Symbol],
 ) -> None:
+    predicates = _related(bound.place, predicates, lanes)
     whole = [(0, extent - 1) for extent in view.shape]
     shape = inst.lane_shape(inst.data())
     for values in _iterations([bound.place, *predicates], loops):
@@ -54,6 +55,29 @@ def _check_bound(
             low, high = bound.place.bounds(at, ranges)
             if low < 0 or high >= bound.size:
                 raise NKIIndexError(bound.message(view.name, low, high))
+
+
+def _related(
+    place: Affine, predicates: Sequence[Affine], dims: Sequence[int]
+) -> list[Affine]:
+    """
+    The predicates that share a lane or a loop with a place, or with one that does.
+
+    `dims` holds the instruction's lane of each of the place's lanes.
+    """
+    lanes = {dims[dim] for dim in place.lanes} if dims else set[int]()
+    positions = set(place.positions)
+    found: list[Affine] = []
+    rest = list(predicates)
+    while True:
+        near = [p for p in rest if p.lanes & lanes or p.positions & positions]
+        if not near:
+            return found
+        found += near
+        rest = [p for p in rest if p not in near]
+        for predicate in near:
+            lanes |= predicate.lanes
+            positions |= predicate.positions
 
 
 def _boxes(

@@ -373,9 +373,14 @@ def _rows_again(view: V, items: Sequence[object], advanced: bool) -> V:
                     f"rows of '{view.name}' are picked by an index tile of shape "
                     f"{rows.shape}; slice that instead"
                 )
-            stop = as_expr(start + num * stride, "stop")
+            stop = start + num * stride
             reached = isinstance(stop, int) and stop < 0
-            rows = _basic(rows, [slice(start, None if reached else stop, stride)])
+            end = None if reached else _spelt(stop)
+            rows = _basic(rows, [slice(_spelt(start), end, stride)])
+            lanes = [Affine.lane(dim) for dim in range(view.ndim)]
+            lanes[0] = Affine.of(start) + lanes[0] * stride
+            kept = a.conditions.through(lanes, "indexing")
+            a = replace(a, masks=kept.masks, bounds=kept.bounds)
         items = [slice(None), *items[1:]]
     elif not (isinstance(first, IndexExpr) and _is_whole(first, view.shape[0])):
         raise NKISyntaxError(
@@ -387,6 +392,11 @@ def _rows_again(view: V, items: Sequence[object], advanced: bool) -> V:
     b = found.layout
     pairs = (a.pairs[0][0], rows.size), *b.pairs[1:]
     return found.with_layout(replace(b, pairs=pairs, gather=Gather(rows, gather.limit)))
+
+
+def _spelt(place: Expr) -> object:
+    """A place as a kernel gives it."""
+    return IndexExpr(place) if isinstance(place, Affine) else place
 
 
 def _is_whole(index: IndexExpr, extent: int) -> bool:

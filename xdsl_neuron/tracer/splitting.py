@@ -14,12 +14,14 @@ from typing import Final
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Attribute, Operation
 
+from xdsl_neuron.access import Pattern
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.compute import fused_rank
-from xdsl_neuron.isa import LoopKind
+from xdsl_neuron.dialects.neuron import EngineAttr
+from xdsl_neuron.isa import Engine, LoopKind, Space
 from xdsl_neuron.tracer.conditions import Conditions
 from xdsl_neuron.tracer.index import IndexExpr, Mask
 from xdsl_neuron.tracer.left_out import keep_mask
@@ -52,6 +54,17 @@ class SplitEmission(TraceState):
         """How many leading free dimensions become loops around an instruction."""
         return _excess(views) if self.splits and kind in _ELEMENTWISE else 0
 
+    def _read_before(self, view: View | None, first: View) -> View | None:
+        """An operand, or its copy where it is part of what is written elsewhere."""
+        if view is None or view.base is not first.base:
+            return view
+        if view.same_elements(first) or _is_apart(view, first):
+            return view
+        tile = view.of(self.create_tensor(view.shape, view.element_type, Space.SBUF))
+        properties: dict[str, Attribute] = {"engine": EngineAttr(Engine.UNASSIGNED)}
+        self.emit(penguin.TensorCopyOp, [tile, view], properties)
+        return tile
+
     def emit(
         self,
         kind: type[Instruction],
@@ -81,6 +94,8 @@ class SplitEmission(TraceState):
         assert first is not None
         fresh = not first.base.written
         location = location or self.locator.here()
+        # An iteration would read what another one has written.
+        views = [first, *(self._read_before(view, first) for view in views[1:])]
         with ExitStack() as nest:
             index: list[IndexExpr] = []
             for extent in first.shape[1 : 1 + extra]:
@@ -100,6 +115,20 @@ class SplitEmission(TraceState):
         keep_mask(first, mask if fresh else None)
         self.last = None
         return given
+
+
+def _is_apart(view: View, first: View) -> bool:
+    """Whether two views of one tile share no element, as far as is known."""
+    accesses = view.access(), first.access()
+    if view.element_type is not first.element_type:
+        return False
+    pitch = view.base.type.data.bytes_per_partition // view.element_type.bytes
+    patterns: list[Pattern] = []
+    for access in accesses:
+        if access is None or access.positions:
+            return False
+        patterns.append(access.flat(pitch))
+    return not patterns[0].overlaps(patterns[1])
 
 
 def _excess(views: Sequence[View | None]) -> int:

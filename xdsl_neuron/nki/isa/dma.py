@@ -134,6 +134,8 @@ def dma_compute(
 def _check_sources(
     target: View, sources: Sequence[View], scales: Any, unique_indices: bool
 ) -> None:
+    if scales is not None and not is_sequence(scales):
+        raise NKITypeError("`scales` of dma_compute must be a list of numbers")
     if scales is not None:
         factors = [as_number(scale, "scales") for scale in scales]
         if len(factors) != len(sources):
@@ -174,7 +176,8 @@ def _sum(target: View, sources: Sequence[View], oob: OobMode, name: str | None) 
         return
     (source,) = others
     if source.has_index:
-        source, oob = _gathered(source, target, oob), OobMode.ERROR
+        source = _gathered(source, target, oob)
+        oob = oob if target.has_index else OobMode.ERROR
     trace.dma_copy(source, target, rmw_op=AluOp.ADD, oob_mode=oob, name=name)
 
 
