@@ -10,7 +10,7 @@ from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.ops import Op
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
-from xdsl_neuron.tracer.index import Mask
+from xdsl_neuron.tracer.index import Mask, broadcast_tiles
 from xdsl_neuron.tracer.tiles import Number
 from xdsl_neuron.tracer.views import View
 
@@ -80,15 +80,22 @@ def truncated_remainder(
     trace = session()
     kind = trace.result_type(AluOp.MOD, dtype, *(v for v in (x, y)))
     wide = DType.FLOAT32
-    size_x = absolute(x, wide) if isinstance(x, View) else abs(x)
-    size_y = absolute(y, wide) if isinstance(y, View) else abs(y)
-    rest = binary(AluOp.MOD, size_x, size_y, wide)
+    shape = broadcast_tiles(*(v.shape for v in (x, y) if isinstance(v, View)))
+
+    def fitting(tile: View) -> Mask | None:
+        """The mask, where it is over this operand's dimensions too."""
+        return mask if tile.shape == shape else None
+
+    size_x = absolute(x, wide, fitting(x)) if isinstance(x, View) else abs(x)
+    size_y = absolute(y, wide, fitting(y)) if isinstance(y, View) else abs(y)
+    rest = binary(AluOp.MOD, size_x, size_y, wide, mask)
     if not isinstance(x, View):
         return binary(AluOp.MULT, rest, 1.0 if x >= 0 else -1.0, kind, mask)
+    own = fitting(x)
     sign = trace.tensorscalar(
-        x, AluOp.IS_GE, 0.0, dtype=wide, op1=AluOp.MULT, scalar1=2.0
+        x, AluOp.IS_GE, 0.0, mask=own, dtype=wide, op1=AluOp.MULT, scalar1=2.0
     )
-    sign = trace.tensorscalar(sign, AluOp.SUBTRACT, 1.0, dtype=wide)
+    sign = trace.tensorscalar(sign, AluOp.SUBTRACT, 1.0, mask=own, dtype=wide)
     return binary(AluOp.MULT, rest, sign, kind, mask)
 
 
