@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block
 
-from xdsl_neuron.affine import Affine, Atom, Lane
+from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.tracer.conditions import Conditions
 from xdsl_neuron.tracer.index import Mask, Shape
 from xdsl_neuron.tracer.symbols import Loop
 from xdsl_neuron.tracer.views import Buffer, View, split_pairs
@@ -60,7 +61,7 @@ def keep_mask(view: View, mask: Mask | None) -> None:
     places = [Affine(0)] * view.ndim
     for old, new in zip(given, own, strict=True):
         places[old] = Affine.lane(new)
-    base.mask = Mask(_through(mask.over(view.shape), places), whole)
+    base.mask = Mask(_seen(mask.over(view.shape), places), whole)
 
 
 def mask_through(value: View) -> Mask | None:
@@ -72,7 +73,7 @@ def mask_through(value: View) -> Mask | None:
     if places is None:
         return None
     whole = View.of(value.base).shape
-    return Mask(_through(mask.over(whole), places), value.shape)
+    return Mask(_seen(mask.over(whole), places), value.shape)
 
 
 def spread(value: View, shape: Shape) -> Mask | None:
@@ -86,18 +87,12 @@ def spread(value: View, shape: Shape) -> Mask | None:
         Affine(0) if extent == 1 else Affine.lane(dim + ahead if dim else 0)
         for dim, extent in enumerate(given)
     ]
-    return Mask(_through(mask.predicates, places), shape)
+    return Mask(_seen(mask.predicates, places), shape)
 
 
-def _through(
-    predicates: Sequence[Affine], places: Sequence[Affine]
-) -> tuple[Affine, ...]:
-    """Predicates over other lanes: `places` holds where each old one is."""
-
-    def place(atom: Atom) -> Affine | None:
-        return places[atom.dim] if isinstance(atom, Lane) else None
-
-    return tuple(p.substitute(place) for p in predicates)
+def _seen(predicates: Sequence[Affine], places: Sequence[Affine]) -> tuple[Affine, ...]:
+    """Predicates over other dimensions: `places` holds where each old one is."""
+    return Conditions(tuple(predicates)).through(places, "a view").masks
 
 
 def _is_all(view: View) -> bool:

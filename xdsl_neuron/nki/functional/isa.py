@@ -325,7 +325,7 @@ def dma_copy(
 
 
 @one_instruction
-def _tiled_offloaded_memcpy(  # pyright: ignore[reportUnusedFunction]
+def _tiled_offloaded_memcpy(
     src: Any, dst: Any, *, mask: Any = None, **hidden: Any
 ) -> None:
     """
@@ -342,7 +342,7 @@ def _tiled_offloaded_memcpy(  # pyright: ignore[reportUnusedFunction]
 
 
 @one_instruction
-def _tiled_offloaded_fma(  # pyright: ignore[reportUnusedFunction]
+def _tiled_offloaded_fma(
     *srcs: Any, dst: Any, scales: Any, mask: Any = None, **hidden: Any
 ) -> None:
     """`dst` = the sum of `scales[i] * srcs[i]`, by the DMA engines."""
@@ -433,6 +433,8 @@ gpsimd_engine = engine.gpsimd
 unknown_engine = engine.unknown
 
 __all__ = [
+    "_tiled_offloaded_fma",
+    "_tiled_offloaded_memcpy",
     "activation",
     "activation_reduce",
     "affine_select",
