@@ -43,12 +43,14 @@ def test_the_roster_is_read_whole() -> None:
     assert len({name for name, _ in isa_names()}) == 54
     assert len({name for name, _ in language_names()}) == 137
     assert sum(generation == "0.6" for _, generation in isa_names()) == 52
+    assert sum(generation == "0.7" for _, generation in isa_names()) == 52
     copy = isa_names()["dma_copy", "0.2"]
     assert copy.parameters is not None
     assert copy.parameters[-2:] == ("unique_indices", "name")
     assert language_names()["sbuf", "0.1"].parameters is None
     assert language_names()["program_ndim", "0.6"].parameters == ()
     assert ("arange", "0.6") not in language_names()
+    assert ("dynamic_range", "0.7") not in language_names()
     assert set(GENERATIONS) == {generation for _, generation in isa_names()}
 
 

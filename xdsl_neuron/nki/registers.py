@@ -37,7 +37,8 @@ class Register(IndexExpr):
     A register, usable in offsets: `t[r, :]`, `nl.ds(r, 4)`, `ap(scalar_offset=r)`.
 
     Arithmetic takes what it holds now; a comparison is a register of 0 or 1. In Python
-    control flow only `while register:` has a meaning: the loop runs on the device.
+    control flow only `while register:` has a meaning: the loop runs on the device (to
+    0.6; 0.7 has `nl.while_loop` in its place).
     """
 
     __slots__ = ("__weakref__", "body", "value")

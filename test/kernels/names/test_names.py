@@ -27,7 +27,7 @@ DOCUMENTED = {
     *((f"nisa.{name}", generation) for name, generation in isa_names()),
     *((f"nl.{name}", generation) for name, generation in language_names()),
 }
-GENERATIONS = {"functional": ("0.1",), "destination": ("0.2", "0.6")}
+GENERATIONS = {"functional": ("0.1",), "destination": ("0.2", "0.6", "0.7")}
 
 
 def has(name: str, generation: str) -> bool:

@@ -57,7 +57,7 @@ def dynamic_range(start: Any, stop: Any = None, step: Any = 1) -> DynamicRange:
     """
     A loop on the device: bounds are integers or registers, `step` is an integer.
 
-    Of generations 0.3 to 0.6; `fori_loop` is the same.
+    Of generations 0.3 to 0.6; 0.7 has `fori_loop` in its place, which is the same.
     """
     lower, upper = (0, start) if stop is None else (start, stop)
     return DynamicRange(_bound(lower, "start"), _bound(upper, "stop"), _step(step))

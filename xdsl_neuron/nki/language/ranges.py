@@ -1,4 +1,8 @@
-"""Loops of the destination-passing generations: all unrolled (nki.md 1.4)."""
+"""
+Loops of the destination-passing generations: all unrolled (nki.md 1.4).
+
+From 0.6 on they are deprecated names of Python's `range`, which does the same.
+"""
 
 from typing import SupportsIndex
 
