@@ -23,6 +23,7 @@ import convolution  # noqa: E402
 import gather_rows  # noqa: E402
 import layer_norm  # noqa: E402
 import matmul  # noqa: E402
+import matmul_tiles  # noqa: E402
 import scan  # noqa: E402
 import softmax  # noqa: E402
 import tensor_add  # noqa: E402
@@ -53,6 +54,15 @@ def test_matmul(dtype: Any, tolerance: float) -> None:
     right = right.copy()
     expected = left.astype(np.float64).T @ right.astype(np.float64)
     assert_kernel_ok(matmul.matmul, left, right, expected=expected, atol=tolerance)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (129, 127, 513), (300, 130, 40)])
+def test_matmul_over_tile_grids(shape: tuple[int, int, int]) -> None:
+    depth, height, width = shape
+    left, right = normal(depth, height), normal(depth, width + 1)[:, 1:].copy()
+    expected = matmul_tiles.reference(left, right)
+    kernel = matmul_tiles.matmul_tiles
+    assert_kernel_ok(kernel, left, right, expected=expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("shape", [(200, 300), (1, 1)])

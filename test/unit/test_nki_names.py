@@ -41,7 +41,7 @@ def test_every_documented_name_works(module: str, name: tuple[str, str]) -> None
 
 def test_the_roster_is_read_whole() -> None:
     assert len({name for name, _ in isa_names()}) == 54
-    assert len({name for name, _ in language_names()}) == 137
+    assert len({name for name, _ in language_names()}) == 144
     assert sum(generation == "0.6" for _, generation in isa_names()) == 52
     assert sum(generation == "0.7" for _, generation in isa_names()) == 52
     copy = isa_names()["dma_copy", "0.2"]

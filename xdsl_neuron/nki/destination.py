@@ -36,6 +36,11 @@ class NkiTensor(LanguageTensor):
     __slots__ = ()
 
     @property
+    def data(self) -> Self:
+        """The tensor itself: what a grid of tiles has under this name is a tensor."""
+        return self
+
+    @property
     def strides(self) -> tuple[int, ...]:
         """Elements from one index to the next; of partitions, those of a partition."""
         layout = self.layout

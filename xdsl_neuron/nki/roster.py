@@ -191,6 +191,9 @@ topk                     0.6-0.7 val_dst idx_dst src n name
 """
 
 _LANGUAGE: Final = """
+NkiBlockGrid             0.7     value
+NkiGrid                  0.7     value
+NkiTileGrid              0.7     value
 abs                      0.1     x dtype mask
 abs                      0.6-0.7 x dtype
 abs_max                  0.6-0.7 x y dtype
@@ -203,6 +206,9 @@ all                      0.1     x axis dtype mask
 all                      0.6-0.7 x axis dtype
 all_reduce               0.1     x op program_axes dtype mask parallel_reduce
                                  asynchronous
+alloc_blocks             0.7     tile_shape block_shape element_shape buffer dtype
+                                 address name
+alloc_tiles              0.7     tile_shape element_shape buffer dtype address name
 arange                   0.1     *args
 arctan                   0.6-0.7 x dtype
 atomic_rmw               0.1     dst value op mask
@@ -214,6 +220,7 @@ bitwise_or               0.1     x y dtype mask
 bitwise_or               0.6-0.7 x y dtype
 bitwise_xor              0.1     x y dtype mask
 bitwise_xor              0.6-0.7 x y dtype
+blocks                   0.7     source tile_shape block_shape
 bool_                    0.2-0.7 value
 broadcast_to             0.1     src shape
 broadcast_to             0.6-0.7 x shape dtype
@@ -397,6 +404,7 @@ tanh                     0.1     x dtype mask
 tanh                     0.6-0.7 x dtype
 tfloat32                 0.1-0.7 value
 tile_size                0.1-0.7 value
+tiles                    0.7     source tile_shape
 transpose                0.1     x dtype mask
 transpose                0.6-0.7 x dtype
 trunc                    0.6-0.7 x dtype

@@ -139,7 +139,7 @@ def _range_of(
 ) -> tuple[Expr, int, int, bool]:
     """(start, num, stride, whether the dimension stays) of one basic index."""
     if is_slice(item):
-        return _slice_range(item, dim, extent)
+        return slice_range(item, dim, extent)
     if isinstance(item, DynamicSlice):
         return item.start, item.size, 1, True
     if isinstance(item, bool):
@@ -148,9 +148,10 @@ def _range_of(
     return _from_front(start, extent), 1, 1, False
 
 
-def _slice_range(
+def slice_range(
     item: "slice[Any, Any, Any]", dim: int, extent: int
 ) -> tuple[Expr, int, int, bool]:
+    """(start, number, step, True) of a slice of a dimension."""
     start, stop, step = item.start, item.stop, item.step
     if step is None:
         if start is None and stop is None:
@@ -365,7 +366,7 @@ def _rows_again(view: V, items: Sequence[object], advanced: bool) -> V:
     assert gather is not None
     rows = gather.index
     if is_slice(first):
-        start, num, stride, _ = _slice_range(first, 0, view.shape[0])
+        start, num, stride, _ = slice_range(first, 0, view.shape[0])
         every = num == view.shape[0] and stride == 1
         if not every:
             if rows.shape[0] != rows.size:

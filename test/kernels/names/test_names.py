@@ -6,6 +6,7 @@ from kernels.names.elementwise import ROWS as ELEMENTWISE
 from kernels.names.exempt import EXEMPT
 from kernels.names.folds import ROWS as FOLDS
 from kernels.names.generators import ROWS as GENERATORS
+from kernels.names.grids import ROWS as GRIDS
 from kernels.names.making import ROWS as MAKING
 from kernels.names.movement import ROWS as MOVEMENT
 from kernels.names.products import ROWS as PRODUCTS
@@ -22,6 +23,7 @@ ROWS = (
     *MAKING,
     *PRODUCTS,
     *GENERATORS,
+    *GRIDS,
 )
 DOCUMENTED = {
     *((f"nisa.{name}", generation) for name, generation in isa_names()),

@@ -66,6 +66,15 @@ from xdsl_neuron.nki.language.ranges import (
 )
 from xdsl_neuron.nki.language.rounding import ceil, floor, tan, trunc
 from xdsl_neuron.nki.language.running import device_print, no_reorder
+from xdsl_neuron.nki.language.tile_grids import (
+    NkiBlockGrid,
+    NkiGrid,
+    NkiTileGrid,
+    alloc_blocks,
+    alloc_tiles,
+    blocks,
+    tiles,
+)
 from xdsl_neuron.nki.objects import NKIObject
 
 
@@ -81,9 +90,15 @@ __all__ = [
     "DType",
     "MemoryRegion",
     "NKIObject",
+    "NkiBlockGrid",
+    "NkiGrid",
     "NkiTensor",
+    "NkiTileGrid",
     "affine_range",
     "all",
+    "alloc_blocks",
+    "alloc_tiles",
+    "blocks",
     "broadcast_to",
     "ceil",
     "cos",
@@ -127,6 +142,7 @@ __all__ = [
     "sum",
     "tan",
     "tile_size",
+    "tiles",
     "transpose",
     "trunc",
     "var",
