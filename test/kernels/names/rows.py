@@ -132,7 +132,7 @@ class Row:
     """Variants that say nothing of this name, and why."""
     target: str | None = None
     thorough: bool = True
-    """Whether all variants are run; of rows that differ in a name, a third is."""
+    """Whether it is read back from text; of rows that differ in a name, a third is."""
     note: str = ""
 
     @property
