@@ -78,11 +78,48 @@ def apart(a: Any) -> None:
     nisa.tensor_copy(placed((0, 9000)), first)
 
 
+def in_hbm(at: Any, name: str = "", buffer: Any = nl.private_hbm) -> Any:
+    return nl.ndarray((30, 17), nl.float32, buffer=buffer, name=name, address=at)
+
+
+def taken_in_hbm(a: Any) -> None:
+    first, second = in_hbm((0,), "first"), in_hbm((2000,), "second")
+    nisa.dma_copy(first, a)
+    nisa.dma_copy(second, a)
+    nisa.dma_copy(placed((0, 0)), first)
+
+
+def picked_in_hbm(a: Any) -> None:
+    """Rows that an index tile picks may be any."""
+    first, second = in_hbm((0,), "first"), in_hbm((2000,), "second")
+    nisa.dma_copy(first, a)
+    nisa.dma_copy(second, a)
+    index = nl.ndarray((2, 1), nl.int32, buffer=nl.sbuf)
+    nisa.iota(index, [[1, 1]], 0, 1)
+    rows = nl.ndarray((2, 17), nl.float32, buffer=nl.sbuf)
+    nisa.dma_copy(rows, first.vector_select(0, index))
+
+
+def apart_in_hbm(a: Any) -> None:
+    first, second = in_hbm((0,)), in_hbm((30 * 17 * 4,), buffer=nl.shared_hbm)
+    nisa.dma_copy(first, a)
+    nisa.dma_copy(second, a)
+    nisa.dma_copy(placed((0, 0)), first)
+    third = in_hbm((68,))
+    nisa.dma_copy(third[29:30], a[0:1])
+    nisa.dma_copy(placed((0, 0)), first)
+
+
 REFUSALS: list[tuple[Callable[[Any], object], str]] = [
     (taken, "'first' is read after 'second', which is placed on the same bytes"),
     (never_written, "'second' is read and was never written, only 'first' on the"),
     (apart, ""),
-    (lambda a: placed((0, 0), buffer=nl.hbm), "places a tensor in sbuf or psum"),
+    (taken_in_hbm, "'first' is read after 'second', which is placed on the same bytes"),
+    (picked_in_hbm, "'first' is read after 'second', which is placed on the same byt"),
+    (apart_in_hbm, ""),
+    (lambda a: in_hbm((0, 0)), r"in private_hbm must be a \(byte,\) tuple, got \(0, 0"),
+    (lambda a: in_hbm((-4,)), "`address` must not be negative"),
+    (lambda a: in_hbm(("x",)), "`address` must be int, got str"),
     (lambda a: placed(7), r"must be a \(partition, byte\) tuple, got 7"),
     (lambda a: placed((0, "x")), "`address` must be int, got str"),
     (

@@ -8,18 +8,18 @@ functional part is `xdsl_neuron.nki.functional`.
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl_neuron.nki import isa, language
+from xdsl_neuron.nki import compiler, isa, language
 from xdsl_neuron.nki.destination import NkiTensor
 from xdsl_neuron.nki.generations import refuse_name
 from xdsl_neuron.nki.install import install
-from xdsl_neuron.nki.kernel import Kernel, Tracer, as_kernel, make_jit
+from xdsl_neuron.nki.kernel import Kernel, Tracer, as_kernel, make_configured_jit
 from xdsl_neuron.nki.ranks import run_ranks
 from xdsl_neuron.nki.specialise import Personality
 from xdsl_neuron.nki.specs import TensorSpec, tensor_spec
 
 PERSONALITY = Personality("nki", "trn3", NkiTensor, rolled=False)
 
-jit = make_jit(PERSONALITY)
+jit = make_configured_jit(PERSONALITY)
 
 
 def trace(kernel: Any, **options: Any) -> Tracer:
@@ -66,6 +66,7 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "Kernel",
     "TensorSpec",
+    "compiler",
     "install",
     "isa",
     "jit",

@@ -3,7 +3,8 @@ Tensors that a kernel places itself: `nl.ndarray(..., address=(partition, byte))
 
 Here every tensor has memory of its own, so a placement changes no result as long as no
 tensor is read after another one has taken its bytes. That is what is checked, over the
-boxes that accesses lie in; the address itself stays on the allocation in IR.
+boxes that accesses lie in; the address itself stays on the allocation in IR, where it
+is on chip. In HBM (from 0.7) an address is a byte alone.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from weakref import WeakKeyDictionary, WeakSet
 
-from xdsl_neuron.dialects import penguin
 from xdsl_neuron.isa import Space
 from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.views import Buffer, View
@@ -63,18 +63,16 @@ class Addresses:
         self._around: dict[tuple[Space, int], WeakSet[Buffer]] = {}
         """Where to look for what overlaps: by every so many bytes of a partition."""
 
-    def place(self, buffer: Buffer) -> None:
-        """Notes where a tensor is, which its allocation says."""
-        allocation = buffer.value.owner
-        assert isinstance(allocation, penguin.AllocOp)
-        ((first, start),) = allocation.placements
+    def place(self, buffer: Buffer, address: Sequence[int]) -> None:
+        """Notes where a tensor is: the partition if it is on chip, and the byte."""
         kind = buffer.type.data
-        box = Box(
-            (first, first + kind.shape[0]),
-            (start, start + kind.bytes_per_partition),
-        )
+        *partition, start = address
+        first, height = (partition[0], kind.shape[0]) if partition else (0, 1)
+        box = Box((first, first + height), (start, start + kind.bytes_per_partition))
         placed = self._placed[buffer] = _Placed(kind.space, box)
         start, stop = box.bytes
+        if not kind.space.on_chip:  # a few, and each may be large
+            start, stop = 0, 1
         for at in range(start // _BYTES, -(-stop // _BYTES)):
             near = self._around.setdefault((kind.space, at), WeakSet())
             for other in near:
@@ -129,6 +127,8 @@ class Addresses:
 def _box(view: View, placed: _Placed) -> Box:
     """Where a view lies; all of its tensor where that is known only while running."""
     layout = view.layout
+    if layout.gather is not None:
+        return placed.box
     if not isinstance(layout.offset, int) or not isinstance(layout.partition, int):
         return placed.box
     rows = [layout.partition, layout.partition]

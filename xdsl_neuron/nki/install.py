@@ -19,7 +19,7 @@ _MODULES: Final = {
     "nki.isa": f"{_PACKAGE}.isa",
     "nki.isa.constants": f"{_PACKAGE}.enums",
     "nki.collectives": f"{_PACKAGE}.collectives",
-    "nki.compiler": f"{_PACKAGE}.functional.compiler",
+    "nki.compiler": f"{_PACKAGE}.compiler",
     "nki.typing": f"{_PACKAGE}.typing",
     "neuronxcc.nki.language": f"{_PACKAGE}.functional.language",
     "neuronxcc.nki.isa": f"{_PACKAGE}.functional.isa",

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from dataclasses import fields, replace
 from functools import update_wrapper
+from math import prod
 from typing import Any, Final
 
 from xdsl.dialects.builtin import ModuleOp
@@ -16,6 +17,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl_neuron.arch import Arch, get_arch
 from xdsl_neuron.nki.binding import Binder, Binding
 from xdsl_neuron.nki.captured import Captured
+from xdsl_neuron.nki.configs import (
+    NO_CONFIGS,
+    Configs,
+    as_configs,
+    check_nested,
+    configured,
+)
 from xdsl_neuron.nki.grid import GridDim, as_grid
 from xdsl_neuron.nki.launch_options import check_options
 from xdsl_neuron.nki.run import Runner
@@ -32,6 +40,7 @@ LEVELS: Final = ("penguin", "bir", "dma")
 """What can be executed: the traced module, or what it is lowered to."""
 
 TARGET_VARIABLE: Final = "NEURON_PLATFORM_TARGET_OVERRIDE"
+CORES_VARIABLE: Final = "NEURON_LOGICAL_NC_CONFIG"
 
 
 def resolve_target(asked: str | None, personality: Personality) -> Arch:
@@ -41,6 +50,30 @@ def resolve_target(asked: str | None, personality: Personality) -> Arch:
         return get_arch(name)
     except ValueError as error:
         raise NKIValueError(str(error)) from None
+
+
+def resolve_grid(
+    asked: tuple[GridDim, ...], personality: Personality
+) -> tuple[GridDim, ...]:
+    """
+    The launch grid: asked for, or the degree of LNC that is set in the environment.
+
+    From 0.2 on programs are the cores of a logical core, 1 or 2. NKIValueError where
+    the environment says something else than the launch.
+    """
+    given = os.environ.get(CORES_VARIABLE)
+    if personality.rolled or not given:
+        return asked
+    if given not in ("1", "2"):
+        raise NKIValueError(f"{CORES_VARIABLE} is {given!r}, expected 1 or 2")
+    if not asked:
+        return as_grid(int(given)) if given == "2" else ()
+    if prod(asked) != int(given):
+        raise NKIValueError(
+            f"the kernel is launched on [{', '.join(map(str, asked))}] and "
+            f"{CORES_VARIABLE} is {given}: the degrees of LNC must match"
+        )
+    return asked
 
 
 class Kernel:
@@ -54,6 +87,7 @@ class Kernel:
         grid: tuple[GridDim, ...] = (),
         options: TraceOptions = NO_OPTIONS,
         level: str | None = None,
+        configs: Configs = NO_CONFIGS,
     ) -> None:
         self.function = function
         self.personality = personality
@@ -61,6 +95,7 @@ class Kernel:
         self.grid = grid
         self.options = options
         self.level = level
+        self.configs = configs
         if getattr(function, AUTO_ALLOC, False):
             self.force_auto_alloc()
         self._binder = Binder(function)
@@ -74,10 +109,20 @@ class Kernel:
 
     def __getitem__(self, grid: Any) -> "Kernel":
         """The same kernel launched on a grid; traces are shared."""
-        launched = object.__new__(type(self))
-        launched.__dict__.update(self.__dict__)
+        launched = self._copy()
         launched.grid = as_grid(grid)
         return launched
+
+    def with_configs(self, configs: Configs) -> "Kernel":
+        """The same kernel, decorated otherwise; traces are shared."""
+        configured = self._copy()
+        configured.configs = configs
+        return configured
+
+    def _copy(self) -> "Kernel":
+        found = object.__new__(type(self))
+        found.__dict__.update(self.__dict__)
+        return found
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the kernel on arrays; inside a kernel, traces it into that one."""
@@ -88,6 +133,7 @@ class Kernel:
                     f"calling {self.function.__name__}[{self.grid}](...) inside "
                     "another kernel is not supported."
                 )
+            check_nested(self.configs, self.function.__name__)
             return self.function(*args, **kwargs)
         return self.simulate(args, kwargs)
 
@@ -95,12 +141,13 @@ class Kernel:
         """Runs the kernel on arrays."""
         binding = self._binder.bind(args, kwargs)
         arch = resolve_target(self.platform_target, self.personality)
+        grid = resolve_grid(self.grid, self.personality)
         level = self.level or Runner.default_level()
         runner = None
         key = None
         state = None if binding.key is None else self._captured.state()
         if state is not None:
-            key = (binding.key, state, self.grid, arch, level)
+            key = (binding.key, state, grid, arch, level, self.configs)
             runner = self._runners.get(key)
         if runner is None:
             runner = Runner(self._trace(binding, arch), level)
@@ -117,9 +164,11 @@ class Kernel:
         return module
 
     def _trace(self, binding: Binding, arch: Arch) -> Traced:
-        return trace_kernel(
-            self.function, binding, self.personality, arch, self.grid, self.options
-        )
+        grid = resolve_grid(self.grid, self.personality)
+        with configured(self.configs):
+            return trace_kernel(
+                self.function, binding, self.personality, arch, grid, self.options
+            )
 
     def with_options(self, **options: Any) -> "Kernel":
         """
@@ -144,6 +193,7 @@ class Kernel:
             self.grid,
             replace(self.options, **known),
             level,
+            self.configs,
         )
 
     def __repr__(self) -> str:
@@ -170,15 +220,52 @@ def make_jit(personality: Personality) -> Callable[..., Any]:
         of the vendor's tools (`experimental_flags`, ...) have no effect.
         """
         check_options("jit", options, ("mode", "platform_target"))
-
-        def make(function: Callable[..., Any]) -> Kernel:
-            if isinstance(function, Kernel):
-                return function
-            return Kernel(function, personality, platform_target)
-
-        return make if func is None else make(func)
+        return _decorated(func, personality, platform_target, NO_CONFIGS)
 
     return jit
+
+
+def make_configured_jit(personality: Personality) -> Callable[..., Any]:
+    """`jit` of a language whose kernels have configurations."""
+
+    def jit(
+        fn: Callable[..., Any] | None = None,
+        mode: str = "auto",
+        *,
+        platform_target: str | None = None,
+        compile_config: Any = None,
+        specialization_config: Any = None,
+        **options: Any,
+    ) -> Any:
+        """
+        Makes a function a kernel.
+
+        `mode` says what a call does on the vendor's stack; here it simulates. The
+        configs (`nki.compiler`) and options of the vendor's tools change nothing of
+        what the kernel computes.
+        """
+        own = ("compile_config", "mode", "platform_target", "specialization_config")
+        check_options("jit", options, own)
+        configs = as_configs(compile_config, specialization_config)
+        return _decorated(fn, personality, platform_target, configs)
+
+    return jit
+
+
+def _decorated(
+    function: Callable[..., Any] | None,
+    personality: Personality,
+    target: str | None,
+    configs: Configs,
+) -> Any:
+    """The kernel of a function, or without one a decorator that makes it."""
+
+    def make(function: Callable[..., Any]) -> Kernel:
+        if not isinstance(function, Kernel):
+            return Kernel(function, personality, target, configs=configs)
+        return function if configs == NO_CONFIGS else function.with_configs(configs)
+
+    return make if function is None else make(function)
 
 
 class Tracer:

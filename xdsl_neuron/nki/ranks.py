@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from xdsl_neuron.nki.binding import Binder
-from xdsl_neuron.nki.kernel import Kernel, resolve_target
+from xdsl_neuron.nki.configs import configured
+from xdsl_neuron.nki.kernel import Kernel, resolve_grid, resolve_target
 from xdsl_neuron.nki.run import assemble, at_level, host_array
 from xdsl_neuron.nki.specialise import trace_kernel
 from xdsl_neuron.tracer.errors import NKITypeError
@@ -32,9 +33,10 @@ def run_ranks(kernel: Kernel, arguments: Sequence[Sequence[Any]]) -> list[Any]:
             )
     arch = resolve_target(kernel.platform_target, kernel.personality)
     options = replace(kernel.options, ranks=len(bound))
-    traced = trace_kernel(
-        kernel.function, bound[0], kernel.personality, arch, kernel.grid, options
-    )
+    language = kernel.personality
+    grid = resolve_grid(kernel.grid, language)
+    with configured(kernel.configs):
+        traced = trace_kernel(kernel.function, bound[0], language, arch, grid, options)
     module = at_level(traced.module, default_level.get())
     ranks = Ranks(module, len(bound))
     kinds = [port.dtype for port in ranks.programs[0].inputs]

@@ -235,6 +235,7 @@ def trace(
         kernel.personality,
         target or kernel.platform_target,
         as_grid(grid),
+        configs=kernel.configs,
     )
     if max_instructions is not None:
         launched = launched.with_options(max_instructions=max_instructions)

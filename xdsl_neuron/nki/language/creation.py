@@ -25,13 +25,14 @@ def ndarray(
     """
     A fresh tensor with undefined elements; in SBUF without `buffer`.
 
-    `address` is the partition and the byte in it where a kernel places it.
+    `address` is where a kernel places it: (partition, byte in it), in HBM (byte,).
     """
     wanted = request(shape, dtype, buffer, name)
     if address is None:
         return make_tensor(wanted)
-    made = make_tensor(wanted, address=as_address(address, wanted.region))
-    session().addresses.place(made.base)
+    place = as_address(address, wanted.region)
+    made = make_tensor(wanted, address=place)
+    session().addresses.place(made.base, place)
     return made
 
 

@@ -1,5 +1,6 @@
 """`nl.ndarray` and its kin for both personalities."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from math import prod
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.enums import MemoryRegion, as_region
 from xdsl_neuron.nki.placement import Placement
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Expr
 from xdsl_neuron.tracer.views import Buffer, Layout, View
 
@@ -54,30 +55,32 @@ def request(shape: Any, dtype: Any, buffer: Any, name: Any) -> Request:
     )
 
 
-def as_address(value: Any, region: MemoryRegion) -> tuple[int, int]:
-    """The partition and the byte in it where a tile on chip is placed."""
-    if not is_sequence(value) or len(value) != 2:
+def as_address(value: Any, region: MemoryRegion) -> tuple[int, ...]:
+    """Where a tensor is placed: on chip a partition and the byte in it, else a byte."""
+    parts = ("partition", "byte") if region.space.on_chip else ("byte",)
+    if not is_sequence(value) or len(value) != len(parts):
+        expected = "(partition, byte)" if region.space.on_chip else "(byte,)"
         raise NKITypeError(
-            f"`address` must be a (partition, byte) tuple, got {value!r}"
+            f"`address` of a tensor in {region.name} must be a {expected} tuple, got "
+            f"{value!r}"
         )
-    if not region.space.on_chip:
-        raise NKISyntaxError(
-            f"`address` places a tensor in sbuf or psum, `buffer` is {region.name}"
-        )
-    first, start = (as_integer(part, "address") for part in value)
-    return first, start
+    found = tuple(as_integer(part, "address") for part in value)
+    if not region.space.on_chip and found[0] < 0:
+        raise NKIValueError(f"`address` must not be negative, got {found}")
+    return found
 
 
 def make_tensor(
     wanted: Request,
     *,
     init: float | None = None,
-    address: tuple[int, int] | None = None,
+    address: Sequence[int] | None = None,
 ) -> View:
     """
     A fresh tensor; HBM that outlives the kernel is shared by the launch grid.
 
-    `address` is the partition and the byte of a tile without block dimensions.
+    `address` is the partition and the byte of a tile without block dimensions; that of
+    a tensor in HBM is not part of the module.
     """
     trace = session()
     region, shape = wanted.region, wanted.shape
