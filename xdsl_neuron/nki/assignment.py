@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation
 
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions.masks import bounds_one_lane
 from xdsl_neuron.dialects.neuron import EdgesAttr
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.errors import NKIError
@@ -71,6 +72,8 @@ class AssignmentBuilders(NeuronCodegen):
         if self.split_dims(penguin.TensorCopyOp, [target, value]):
             return False
         if "accumulate" in made.properties:  # it adds to what a tile in use holds
+            return False
+        if _writes_left_out(made.operation):
             return False
         allocation = value.base.value.owner
         if not isinstance(allocation, penguin.AllocOp) or allocation.init is not None:
@@ -153,6 +156,17 @@ class AssignmentBuilders(NeuronCodegen):
             operation.properties["after"] = EdgesAttr.of(
                 [(kind, self._renamed.get(name, name)) for kind, name in after.data]
             )
+
+
+def _writes_left_out(instruction: Instruction) -> bool:
+    """Whether a fold of nothing is written where the mask leaves out the result."""
+    if not isinstance(instruction, penguin.TensorReduceOp):
+        return False
+    kept = set(instruction.lane_dims(instruction.data())[instruction.OUTS[0]])
+    return any(
+        predicate.lanes <= kept and not bounds_one_lane(predicate)
+        for predicate in instruction.masks()
+    )
 
 
 def _erase(operation: Operation) -> None:

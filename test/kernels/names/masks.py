@@ -32,5 +32,7 @@ MASKS = (
     ),
     Clip("triangle", lambda i, n: i[-1] <= i[0] + 1),
     Clip("stripes", lambda i, n: (i[-1] % 3 <= 1) & ((i[-1] + i[0]) // 2 < n[0])),
+    Clip("some columns", lambda i, n: i[-1] % 3 <= 1),
+    Clip("some rows", lambda i, n: i[0] % 2 <= 0),
 )
 BY_NAME = {mask.name: mask for mask in MASKS}

@@ -141,7 +141,10 @@ ROWS = (
         kept=lambda where: where.any(axis=0, keepdims=True),
         masked=((7, 13), (5, 2, 3)),
         refused=ONE_LENGTH
-        | {"mask box": "partitions to start at partition 0, 32, 64 or 96"},
+        | {
+            "mask box": "partitions to start at partition 0, 32, 64 or 96",
+            "mask some rows": "the mask bounds no dimension by itself",
+        },
         without={"of a loop": "partitions are folded"},
         want=_folded,
     ),

@@ -174,11 +174,14 @@ def _stored(values: npt.ArrayLike, dtype: str) -> Result:
 WHOLE_ROWS = {
     "mask triangle": "does not bound one dimension by itself",
     "mask stripes": "does not bound one dimension by itself",
+    "mask some": "does not bound one dimension by itself",
 }
 """Masks of instructions whose results depend on whole rows."""
 ONE_LENGTH = {
     "mask triangle": "leaves rows of different lengths",
     "mask stripes": "slice with variable size is not supported",
+    "mask some columns": "the mask bounds no dimension by itself",
+    "mask some rows": "does not bound one dimension by itself",
 }
 """Masks that cut the access, as searches and statistics have it."""
 

@@ -66,8 +66,9 @@ def nc_matmul(
         **hidden_options("nc_matmul", hidden),
     )
     if transposes:
-        return MatmulResult(shape, emit, left.element_type, moves_bits=True)
-    return MatmulResult(shape, emit)
+        dtype = left.element_type
+        return MatmulResult(shape, emit, dtype, mask=lanes, moves_bits=True)
+    return MatmulResult(shape, emit, mask=lanes)
 
 
 def _fits(mask: tuple[int, ...], result: tuple[int, ...]) -> bool:

@@ -40,5 +40,6 @@ def matmul(x: Any, y: Any, *, transpose_x: bool = False, mask: Any = None) -> Vi
     left, right = trace.matmul_operands(
         as_view(x, "x"), as_view(y, "y"), as_flag(transpose_x, "transpose_x")
     )
-    emit = partial(trace.matmult, left, right, mask=as_mask(mask))
-    return MatmulResult((*left.shape[1:], *right.shape[1:]), emit)
+    lanes = as_mask(mask)
+    emit = partial(trace.matmult, left, right, mask=lanes)
+    return MatmulResult((*left.shape[1:], *right.shape[1:]), emit, mask=lanes)

@@ -11,6 +11,7 @@ from typing import Any, Self
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
+from xdsl_neuron.dialects.instructions.masks import bounds_one_lane
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, MatmulAccumulate, Space
 from xdsl_neuron.nki.arguments import as_axes, as_flag, as_operand, as_shape
@@ -128,10 +129,18 @@ class MatmulResult(Tile):
     accumulator and is looked at again is made a second time, beside the first.
     `emit` is called with the tile it goes to, and the keywords `accumulate` and
     `location`. Where it `moves_bits`, it goes into tiles of its own type only, and
-    never joins what is there.
+    never joins what is there. A `mask` that is no box puts 0 into an operand, so that
+    the product is 0 where it does not hold: it is copied to where something else is.
     """
 
-    __slots__ = ("_emit_matmul", "_joined", "_location", "_moves_bits", "_variable")
+    __slots__ = (
+        "_clears",
+        "_emit_matmul",
+        "_joined",
+        "_location",
+        "_moves_bits",
+        "_variable",
+    )
 
     def __init__(
         self,
@@ -139,6 +148,7 @@ class MatmulResult(Tile):
         emit: Callable[..., object],
         dtype: DType = DType.FLOAT32,
         *,
+        mask: Mask | None = None,
         moves_bits: bool = False,
     ) -> None:
         trace = session()
@@ -155,6 +165,9 @@ class MatmulResult(Tile):
         self.layout = Layout(tuple(pairs), 0, 0, 0, dtype)
         self._emit_matmul = emit
         self._moves_bits = moves_bits
+        self._clears = mask is not None and not all(
+            map(bounds_one_lane, mask.predicates)
+        )
         self._location: FileLineColLoc | None = trace.locator.here()
         self._variable = trace.locator.variable()
         self._joined: Operation | None = None
@@ -187,9 +200,11 @@ class MatmulResult(Tile):
             self._emit(self)
 
     def emit_into(self, psum: View, accumulate: MatmulAccumulate) -> bool:
-        """Emits the matmul into `psum`; False where it has been emitted already."""
+        """Emits the matmul into `psum`; False where that must be a copy."""
         trace = session()
         if not self.waits:
+            return False
+        if self._clears and accumulate is MatmulAccumulate.OVERWRITE:
             return False
         if self._moves_bits and (
             accumulate is MatmulAccumulate.AUTO
