@@ -60,6 +60,14 @@ class Arch:
     )
     quadrant_partitions: int = field(default=32, metadata=_from("bir.md 5"))
 
+    # Partitions that share the offsets of tensor indirection.
+    indirect_partitions: int = field(
+        default=16, metadata=_from("the reference of NkiTensor.indirect")
+    )
+    pe_indirect_partitions: int = field(
+        default=32, metadata=_from("the reference of NkiTensor.indirect")
+    )
+
     # Microscaling: blocks of partitions x elements share a scale.
     mx_block_partitions: int = field(default=8, metadata=_from("nki.md 5.5"))
     mx_block_elements: int = field(default=4, metadata=_from("nki.md 5.5"))
@@ -113,6 +121,9 @@ class Arch:
     has_double_row: bool = field(metadata=_from("nki.md 4.3, 1.1 (nc_matmul)"))
     has_sparse_matmul: bool = field(metadata=_from("bir.md 7.3"))
     has_mx: bool = field(metadata=_from("bir.md 7.3 (MatmultMx)"))
+    has_tensor_indirection: bool = field(
+        metadata=_from("the reference of NkiTensor.indirect; dma.md 2.3")
+    )
     has_custom_op: bool = field(default=False, metadata=_from("bir.md 6.14 code 178"))
     has_exact_pe_transpose: bool = field(metadata=_from("nki.md 5.5"))
 
@@ -322,6 +333,7 @@ TRN1: Final = Arch(
     has_double_row=False,
     has_sparse_matmul=False,
     has_mx=False,
+    has_tensor_indirection=False,
     has_custom_op=True,
     has_exact_pe_transpose=False,
     dve_clock_ghz=1.12,
@@ -370,6 +382,7 @@ TRN2: Final = Arch(
     has_double_row=True,
     has_sparse_matmul=True,
     has_mx=False,
+    has_tensor_indirection=False,
     has_exact_pe_transpose=True,
     dve_clock_ghz=0.96,
     dve_lanes=256,
@@ -411,6 +424,7 @@ TRN3: Final = replace(
     max_moving_free=4096,
     max_moving_free_bf16=8192,
     has_mx=True,
+    has_tensor_indirection=True,
     dve_clock_ghz=1.2,
     dve_lanes_fp8=512,
     act_lanes_narrow=256,

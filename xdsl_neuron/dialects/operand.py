@@ -15,16 +15,24 @@ from xdsl_neuron.isa import Space
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """One tensor operand of an instruction: its value and what is touched of it."""
+    """
+    One tensor operand of an instruction: its value and what is touched of it.
+
+    `picked` is the number of columns that an index picks out of those of the access,
+    None where all of them are taken as they are.
+    """
 
     name: str
     value: SSAValue
     type: TensorType
     access: Access
+    picked: int | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Extents of the access, partitions first on chip."""
+        """Extents that the instruction sees, partitions first on chip."""
+        if self.picked is not None:
+            return (self.partitions, self.picked)
         return self.access.shape
 
     @property
@@ -44,7 +52,9 @@ class Operand:
 
     @property
     def free_count(self) -> int:
-        """Elements per partition; all elements in HBM."""
+        """Elements per partition that the instruction sees; all elements in HBM."""
+        if self.picked is not None:
+            return self.picked
         pairs = self.access.pairs
         return prod(num for _, num in (pairs[1:] if self.space.on_chip else pairs))
 

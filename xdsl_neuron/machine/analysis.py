@@ -16,6 +16,7 @@ from xdsl_neuron.dialects.bir.declarations import Declaration
 from xdsl_neuron.dialects.dma import BlockOp
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import control as loops
+from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.neuron import Contents, TensorType
 from xdsl_neuron.isa import Engine, Space, TensorKind
 from xdsl_neuron.machine import (
@@ -46,6 +47,7 @@ from xdsl_neuron.machine.accumulators import accumulator_slot, read_accumulators
 from xdsl_neuron.machine.build import Build, Slot
 from xdsl_neuron.machine.constants import constant_buffer
 from xdsl_neuron.machine.errors import MachineError
+from xdsl_neuron.machine.indirection import picking
 from xdsl_neuron.machine.interface import FunctionOp, Signature, signature
 from xdsl_neuron.machine.lifetimes import last_uses, transfers
 from xdsl_neuron.machine.memory import Buffer
@@ -123,6 +125,8 @@ def compile_instruction(scope: Scope, instruction: Instruction) -> Emitter:
 def _made_ready(handler: Handler, scope: Scope, operation: Operation) -> Emitter:
     """The emitter; what the numerics refuse is refused at the operation."""
     try:
+        if isinstance(operation, TensorIndirect) and any(operation.indirect_operands()):
+            return picking(scope, operation, lambda: handler(scope, operation))
         return handler(scope, operation)
     except ValueError as error:
         raise MachineError(operation, str(error)) from error
@@ -150,6 +154,7 @@ class Analysis:
         self._blocks, self._triggers = transfers(function)
         self._outputs = {value for _, value in self.signature.outputs}
         self.slots: list[Slot] = []
+        self._scope.new_slot = self._new_slot
         self.constants: dict[int, Buffer] = {}
         self.executions = 0
         self._iterations = 0
@@ -201,6 +206,10 @@ class Analysis:
         psum = kind.space is Space.PSUM
         self.slots.append(Slot(label, size, kind.dtype, psum, init))
         return slot
+
+    def _new_slot(self, slot: Slot) -> int:
+        self.slots.append(slot)
+        return len(self.slots) - 1
 
     def _block(self, block: Block, times: int) -> list[Node]:
         """The nodes of a block that is executed `times` times."""

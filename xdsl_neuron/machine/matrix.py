@@ -41,6 +41,7 @@ class Product(Site):
         refuse_replication(op)
         sides = self.sides
         self.kernel = kernel
+        self._factors = op.factors()
         self._is_open = op.is_open
         self._accumulate = op.accumulate.data
         self._condition = None if op.accumulate_if is None else op.accumulate_if.data
@@ -56,7 +57,7 @@ class Product(Site):
         if box is None:
             return
         taken: list[Any] = []
-        operands = [self._operand(build, name, box, taken) for name in self.op.INS]
+        operands = [self._operand(build, name, box, taken) for name in self._factors]
         if box is not FULL and self.mask is not None:
             self._check_output_mask(box)
         self._multiply(build, box, *operands)

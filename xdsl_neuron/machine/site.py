@@ -15,11 +15,11 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.accumulators import AccumulatorUser
-from xdsl_neuron.dialects.neuron import Access, TensorType
+from xdsl_neuron.dialects.neuron import Access, TensorType, whole
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
-from xdsl_neuron.machine.build import Build
+from xdsl_neuron.machine.build import Build, Slot
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.lanes import FULL, Lanes
 from xdsl_neuron.machine.nests import Nums, regroup
@@ -31,6 +31,10 @@ Emitter: TypeAlias = Callable[[Build], None]
 
 STATE: Final = "accumulators"
 """The side that is an engine's accumulators; no operand is called so."""
+
+
+def _no_slot(slot: Slot) -> int:
+    raise ValueError(f"no place for {slot.label}")
 
 
 class Scope:
@@ -48,6 +52,10 @@ class Scope:
         """Slots that must not be written, with what to call them."""
         self.accumulators: dict[Engine, int] = {}
         """Slots of the accumulators of the engines whose accumulators are read."""
+        self.picked: dict[str, int] = {}
+        """Slots of the dense tiles of operands whose columns an index picks."""
+        self.new_slot: Callable[[Slot], int] = _no_slot
+        """Adds a tensor that only the machine knows."""
 
     def add_loop(self, index: SSAValue, low: int, high: int) -> int:
         """The depth of a new loop index in `low .. high`."""
@@ -75,6 +83,12 @@ class Scope:
                 user, "uses an index that is no loop index and no register"
             )
         return depth
+
+
+def dense_operand(operand: Operand) -> Operand:
+    """A tile of the columns that an index picks: what the instruction sees."""
+    kind = TensorType.of(operand.shape, operand.dtype, operand.space)
+    return Operand(operand.name, operand.value, kind, whole(operand.shape, True))
 
 
 class Site(ABC):
@@ -105,6 +119,9 @@ class Site(ABC):
 
     def make_side(self, scope: Scope, operand: Operand) -> Side:
         """The side of an operand."""
+        if operand.picked is not None:
+            slot = scope.picked[operand.name]
+            return Side(dense_operand(operand), slot, self.depths, scope.ranges)
         slot = scope.slots.get(operand.value)
         if slot is None:
             raise MachineError(

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from xdsl_neuron.isa import Space
 from xdsl_neuron.nki.arguments import as_integer, as_integers, is_mapping, is_sequence
@@ -12,14 +12,13 @@ from xdsl_neuron.nki.tensor import LanguageTensor
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import (
     NKIIndexError,
-    NKINotImplementedError,
     NKISyntaxError,
     NKITypeError,
     NKIValueError,
 )
 from xdsl_neuron.tracer.index import Expr, as_expr, is_tuple
 from xdsl_neuron.tracer.slicing import subscript
-from xdsl_neuron.tracer.views import Gather, Layout, View
+from xdsl_neuron.tracer.views import Columns, Gather, Layout, View
 
 _WHOLE = slice(None)
 
@@ -75,6 +74,7 @@ class NkiTensor(LanguageTensor):
         layout, trace = self.layout, self.base.trace
         return (
             self.has_index
+            or layout.columns is not None
             or trace.is_dynamic(layout.offset)
             or trace.is_dynamic(layout.partition)
         )
@@ -155,12 +155,37 @@ class NkiTensor(LanguageTensor):
             replace(self.layout, pairs=rows, gather=Gather(index, extent))
         )
 
-    def indirect(self, index: Any, num_elem: int | None = None) -> NoReturn:
-        """Refused: columns picked by an index tile (trn3)."""
-        raise NKINotImplementedError(
-            "tensor indirection (NkiTensor.indirect) is not supported; gather with "
-            "nisa.local_gather or nisa.nc_n_gather"
-        )
+    def indirect(self, index: Any, num_elem: int | None = None) -> Self:
+        """
+        Columns picked by offsets, [partitions, num_elem], to read or to write (trn3).
+
+        Column i is the element at the i-th offset in each partition. `index`
+        [partitions, K] in SBUF has the offsets of a group of 16 partitions (32 on the
+        tensor engine) in that group's rows, the i-th in row i % 16, column i // 16.
+        `num_elem` defaults to all elements of the index.
+        """
+        if not isinstance(index, View):
+            raise NKITypeError(f"index of indirect() must be a tensor, got {index!r}")
+        if not self.space.on_chip or index.space is not Space.SBUF:
+            raise NKISyntaxError(
+                f"indirect() picks columns on chip by an index in sbuf, got "
+                f"'{self.name}' in {self.space} and '{index.name}' in {index.space}"
+            )
+        self._once("indirect")
+        index.must_be_plain("indirect")
+        flat = self.reshaped((self.shape[0], -1))
+        count = index.size if num_elem is None else as_integer(num_elem, "num_elem")
+        layout = flat.layout
+        if layout.pairs[1][0] != 1 and layout.pairs[1][1] != 1:
+            raise NKISyntaxError(
+                f"indirect() of '{self.name}' needs contiguous free dimensions, got "
+                f"{self.get_pattern()}"
+            )
+        if count < 1:
+            raise NKIValueError(f"num_elem of indirect() must be positive, got {count}")
+        columns = Columns(index, layout.pairs[1][1])
+        pairs = (layout.pairs[0], (1, count))
+        return flat.with_layout(replace(layout, pairs=pairs, columns=columns))
 
     # -- other shapes --------------------------------------------------------------
 
@@ -378,12 +403,14 @@ class NkiTensor(LanguageTensor):
 
     def _with(self, first: int, end: int, pairs: Sequence[tuple[int, int]]) -> Self:
         """The dimensions from `first` to `end` (excluded) replaced."""
+        self.refuse_columns("view")
         layout = self.layout
         found = (*layout.pairs[:first], *pairs, *layout.pairs[end:])
         return self.with_layout(replace(layout, pairs=found))
 
     def _through(self, what: str, change: Callable[[Self], Self]) -> Self:
         """A view of a view; what an index tile picks stays the first dimension."""
+        self.refuse_columns(what)
         layout = self.layout
         if layout.gather is None:
             return change(self)

@@ -1,5 +1,6 @@
 """Gathers and scatters (bir.md 6.3, nki.md 1.1). Index arrays hold integers."""
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
@@ -173,6 +174,60 @@ def local_gather(elements_per_index: int = 1, valid: int | None = None) -> Kerne
     return kernel
 
 
+@dataclass(frozen=True)
+class Groups:
+    """
+    How partitions take their offsets: `size` rows of the index together.
+
+    A group has `count` offsets; `of_row` says for each partition which group it is in.
+    """
+
+    size: int
+    count: int
+    of_row: tuple[int, ...]
+
+    def offsets(self, index: Array, columns: int) -> Array:
+        """
+        The offsets [P, count] of index [rows, K], all below `columns`.
+
+        The i-th of a group is in its row i % size, column i // size. Raises
+        `IndexError` for one that is not below.
+        """
+        rows: Array = np.asarray(self.of_row, np.intp)[:, None] * self.size
+        place: Array = np.arange(self.count, dtype=np.intp)
+        found = index.reshape(index.shape[0], -1)[
+            rows + place % self.size, place // self.size
+        ].astype(np.intp)
+        outside = found[found >= columns]
+        if outside.size:
+            raise IndexError(
+                f"offset {outside[0]} is out of bounds for {columns} columns"
+            )
+        return found
+
+
+@cache
+def pick_columns(groups: Groups) -> Kernel:
+    """Kernel(out, table, index): out[p, i] = table[p, offset i of p's group]."""
+
+    def kernel(out: Array, table: Array, index: Array) -> None:
+        offsets = groups.offsets(index, table.shape[1])
+        out[...] = np.take_along_axis(table, offsets, axis=1)
+
+    return kernel
+
+
+@cache
+def put_columns(groups: Groups) -> Kernel:
+    """Kernel(table, x, index): table[p, offset i of p's group] = x[p, i], in order."""
+
+    def kernel(table: Array, x: Array, index: Array) -> None:
+        # NumPy assigns in index order, so the last of equal offsets stays.
+        np.put_along_axis(table, groups.offsets(index, table.shape[1]), x, axis=1)
+
+    return kernel
+
+
 @cache
 def nc_n_gather(dst: DType, src: DType) -> Kernel:
     """
@@ -206,6 +261,19 @@ RULES: Final = (
         "skipped where asked for, otherwise an error",
         "documented",
         "bir.md 6.3",
+    ),
+    Rule(
+        "tensor indirection",
+        "16 partitions (32 on the tensor engine) share their offsets, which run over "
+        "those partitions of the index first",
+        "documented",
+        "the reference of NkiTensor.indirect",
+    ),
+    Rule(
+        "tensor indirection of equal offsets",
+        "all see what was there before; the last one written stays",
+        "our choice",
+        "the reference of NkiTensor.indirect",
     ),
     Rule(
         "local_gather",

@@ -10,12 +10,29 @@ from xdsl_neuron.affine import Affine, Atom, Lane
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.dma import IndirectInstruction
+from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.instructions.transpose import DmaIndirectTranspose
 from xdsl_neuron.dialects.neuron import Access
 from xdsl_neuron.dialects.operand import Operand
 
 Ranges = tuple[tuple[int, int], ...]
 """Half-open (low, high) per lane."""
+
+
+def _picks(instruction: Instruction) -> bool:
+    """Whether columns of an operand are picked: then there is no mask to cut by."""
+    return isinstance(instruction, TensorIndirect) and any(
+        instruction.indirect_operands()
+    )
+
+
+def _dims(
+    instruction: Instruction, data: dict[str, Operand]
+) -> dict[str, tuple[int, ...]]:
+    """The lane of each operand's dimensions, none where columns are picked."""
+    if _picks(instruction):
+        return {name: (-1,) * len(operand.shape) for name, operand in data.items()}
+    return instruction.lane_dims(data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +56,10 @@ class Frame:
         data = instruction.data()
         names = instruction.layout().names
         lanes = instruction.lane_shape(data)
-        dims = instruction.lane_dims(data)
+        dims = _dims(instruction, data)
         accesses = instruction.accesses
         given = (None,) * len(names) if accesses is None else accesses.data
-        whole = instruction.WHOLE
+        whole = data if _picks(instruction) else instruction.WHOLE
         seen = {
             name: (operand, dims[name])
             if name in whole

@@ -26,6 +26,7 @@ from xdsl_neuron.dialects.instructions.gather import StreamShuffle
 from xdsl_neuron.dialects.instructions.index import NonzeroWithCount
 from xdsl_neuron.dialects.instructions.mx import QuantizeMx
 from xdsl_neuron.dialects.instructions.systolic import MatmulBase
+from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.instructions.transpose import DmaIndirectTranspose
 from xdsl_neuron.dialects.neuron import (
     PARTITIONS,
@@ -214,7 +215,7 @@ def _is_open_matmul(operation: Instruction) -> bool:
 
 def _reads(operation: Instruction, name: str) -> bool:
     """Whether what an operand held before matters."""
-    if name in operation.INS:
+    if name in operation.INS or _scatters(operation, name):
         return True
     if isinstance(operation, MatmulBase):
         return (
@@ -231,7 +232,14 @@ def _writes(operation: Instruction, name: str) -> bool:
     """Whether an operand holds something afterwards, whatever the data are."""
     if name not in operation.OUTS:
         return False
-    return not isinstance(operation, _KEEPS)
+    return not isinstance(operation, _KEEPS) and not _scatters(operation, name)
+
+
+def _scatters(operation: Instruction, name: str) -> bool:
+    """Whether an operand is written at places that only a run knows."""
+    return isinstance(operation, TensorIndirect) and any(
+        name == each for each, _ in operation.indirect_operands()
+    )
 
 
 _KEEPS = (

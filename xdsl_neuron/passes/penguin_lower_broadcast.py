@@ -92,7 +92,9 @@ def _lowered(copy: penguin.TensorCopyOp, ones: _Ones) -> list[Operation] | None:
     data = copy.data()
     src, dst = data["src"], data["dst"]
     step, partitions = src.access.pairs[0]
-    if step or partitions == 1 or copy.masks() or src.space is not Space.SBUF:
+    if any(copy.indirect_operands()) or copy.masks():
+        return None
+    if step or partitions == 1 or src.space is not Space.SBUF:
         return None
     columns, rows = _columns(src), _columns(dst)
     if src.dtype not in _DTYPES or columns is None or rows is None:

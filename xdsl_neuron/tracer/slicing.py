@@ -38,6 +38,7 @@ def subscript(view: V, item: object) -> V:
     """
     if isinstance(item, Mask):
         return _masked(view, item)
+    view.refuse_columns("index")
     items: list[object] = [*item] if is_tuple(item) else [item]
     if sum(one is ... for one in items) > 1:
         raise NKIIndexError(f"an index of '{view.name}' can have one `...` only")

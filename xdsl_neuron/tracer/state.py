@@ -42,6 +42,7 @@ from xdsl_neuron.tracer.definedness import EarlyReads, check_mutable
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.frames import Locator
 from xdsl_neuron.tracer.index import Expr, Mask
+from xdsl_neuron.tracer.indirection import with_indices
 from xdsl_neuron.tracer.left_out import keep_mask, mask_over
 from xdsl_neuron.tracer.options import TraceOptions
 from xdsl_neuron.tracer.placement import (
@@ -336,12 +337,13 @@ class TraceState:
         the first ones (`kind.OUTS`). `before` is as in `insert`. Returns the
         instruction's name.
         """
+        asked = properties
+        views, properties = with_indices(kind, views, properties)
         for position, view in enumerate(views):
             if view is not None:
                 self._check_scope(view)
                 if view.has_index:
                     check_indexed(kind, position, view)
-        asked = properties
         accesses = [None if view is None else view.access() for view in views]
         numbers = numbers_in(accesses, properties)
         indices: list[SSAValue] = []

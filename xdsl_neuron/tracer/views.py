@@ -64,6 +64,14 @@ class Gather:
     limit: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The free dimension of a view is picked by offsets below `extent` (trn3)."""
+
+    index: "View"
+    extent: int
+
+
 @dataclass(frozen=True, slots=True)
 class DynamicSlice:
     """`nl.ds(start, size)`."""
@@ -89,6 +97,7 @@ class Layout:
     masks: tuple[Affine, ...] = ()
     bounds: tuple[Bound, ...] = ()
     gather: Gather | None = None
+    columns: Columns | None = None
 
     @property
     def conditions(self) -> Conditions:
@@ -189,12 +198,15 @@ class View:
         if layout.par > 0:
             self._no_tile()
         dtype = None if layout.dtype is kind.dtype else layout.dtype
+        pairs = layout.pairs
+        if layout.columns is not None:
+            pairs = (pairs[0], (1, layout.columns.extent))
         if layout.offset == 0 and layout.partition == 0 and dtype is None:
             full = whole(kind.shape, kind.space.on_chip)
-            if layout.pairs == full.pairs:
+            if pairs == full.pairs:
                 return None
         partition = _affine(layout.partition) if layout.par == 0 else None
-        return Access(_affine(layout.offset), layout.pairs, partition, dtype)
+        return Access(_affine(layout.offset), pairs, partition, dtype)
 
     def _no_tile(self) -> NoReturn:
         raise NKISyntaxError(
@@ -207,8 +219,8 @@ class View:
         """Whether both views name the same elements in the same order."""
         a, b = self.layout, other.layout
         return self.base is other.base and (
-            (a.pairs, a.par, a.partition, a.offset, a.dtype, a.gather)
-            == (b.pairs, b.par, b.partition, b.offset, b.dtype, b.gather)
+            (a.pairs, a.par, a.partition, a.offset, a.dtype, a.gather, a.columns)
+            == (b.pairs, b.par, b.partition, b.offset, b.dtype, b.gather, b.columns)
         )
 
     # -- views of views ------------------------------------------------------------
@@ -268,7 +280,16 @@ class View:
             Layout(pairs, a.par, a.partition, a.offset, a.dtype, c.masks, c.bounds)
         )
 
+    def refuse_columns(self, what: str) -> None:
+        """Refuses a view whose columns are picked: it is an operand and no more."""
+        if self.layout.columns is not None:
+            raise NKISyntaxError(
+                f"{what} of '{self.name}', whose columns are picked by offsets: make "
+                "the view first, and call indirect() on it"
+            )
+
     def _refuse_index(self, what: str) -> None:
+        self.refuse_columns(what)
         if self.has_index:
             raise NKISyntaxError(
                 f"{what} of '{self.name}' changes the dimension that an index tile "
@@ -294,6 +315,7 @@ class View:
         layout, missing = self.layout, len(shape) - self.ndim
         if self.shape == tuple(shape):
             return self
+        self.refuse_columns("broadcast")
         self.check_broadcast(shape)
         pairs = ((0, 1),) * missing + layout.pairs
         found: list[Pair] = []
@@ -365,6 +387,7 @@ class View:
     def reinterpreted(self, dtype: DType) -> Self:
         """The same bytes as elements of another type; the last dimension scales."""
         a = self.layout
+        self.refuse_columns("view")
         if a.dtype.bytes == dtype.bytes:
             return self.with_layout(replace(a, dtype=dtype))
         self.must_be_plain("view")
@@ -415,6 +438,7 @@ class View:
                 f"access pattern on '{self.name}' has both scalar_offset and "
                 "vector_offset; they are mutually exclusive"
             )
+        self.refuse_columns("access pattern")
         kind = self.base.type.data
         seen = dtype or self.layout.dtype
         pitch = kind.bytes_per_partition // seen.bytes

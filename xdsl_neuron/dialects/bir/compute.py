@@ -10,6 +10,7 @@ from xdsl_neuron.dialects.bir.base import BirInstruction, Row
 from xdsl_neuron.dialects.instructions import (
     elementwise,
     gather,
+    indirect_matmul,
     matrix,
     reduction,
     sparse,
@@ -97,7 +98,7 @@ class SelectOp(elementwise.Select, BirInstruction):
 
 
 @irdl_op_definition
-class MatmultOp(matrix.Matmul, BirInstruction):
+class MatmultOp(indirect_matmul.IndirectMatmul, BirInstruction):
     """A matrix product into PSUM."""
 
     name = "bir.matmult"

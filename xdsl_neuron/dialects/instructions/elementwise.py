@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     operand_def,
@@ -16,6 +16,7 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.neuron import (
     ActivationFunctionAttr,
     AffineAttr,
@@ -30,17 +31,21 @@ INT32 = (DType.INT32, DType.UINT32)
 NATIVE_INT32_OPS = (AluOp.ADD, AluOp.SUBTRACT, AluOp.MULT)
 
 
-class TensorTensor(ComputeInstruction):
+class TensorTensor(TensorIndirect):
     """`dst = lhs op rhs`, element by element; fp32 inside unless `op` is bitwise."""
 
     ENGINES: ClassVar = (Engine.DVE, Engine.POOL)
     OUTS: ClassVar = ("dst",)
-    INS: ClassVar = ("lhs", "rhs")
+    INS: ClassVar = ("lhs", "rhs", "dst_index", "lhs_index")
     HEADER: ClassVar = ("op",)
+    INDIRECT: ClassVar = {"dst": "dst", "lhs": "lhs"}
 
     dst = operand_def(TensorType)
     lhs = operand_def(TensorType)
     rhs = operand_def(TensorType)
+    dst_index = opt_operand_def(TensorType)
+    lhs_index = opt_operand_def(TensorType)
+    lhs_num_indices = opt_prop_def(IntegerAttr)
     op = prop_def(AluOpAttr)
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
@@ -101,7 +106,7 @@ def check_whole_numbers(**numbers: ImmediateAttr | None) -> None:
             )
 
 
-class TensorScalar(ComputeInstruction):
+class TensorScalar(TensorIndirect):
     """
     `dst = (src op0 scalar0) op1 scalar1`; `reverse` swaps an operation's sides.
 
@@ -110,15 +115,16 @@ class TensorScalar(ComputeInstruction):
 
     ENGINES: ClassVar = (Engine.DVE, Engine.ACTIVATION, Engine.POOL)
     OUTS: ClassVar = ("dst",)
-    INS: ClassVar = ("src", "scalar0", "scalar1")
+    INS: ClassVar = ("src", "scalar0", "scalar1", "dst_index", "src_index")
     HEADER: ClassVar = ("op0",)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
     scalar0 = opt_operand_def(TensorType)
     scalar1 = opt_operand_def(TensorType)
+    dst_index = opt_operand_def(TensorType)
+    src_index = opt_operand_def(TensorType)
+    src_num_indices = opt_prop_def(IntegerAttr)
     op0 = prop_def(AluOpAttr)
     imm0 = opt_prop_def(ImmediateAttr)
     reverse0 = opt_prop_def(UnitAttr)
@@ -241,20 +247,21 @@ class TensorScalarConst(ComputeInstruction):
         self.check_elementwise("src")
 
 
-class Activation(ComputeInstruction):
+class Activation(TensorIndirect):
     """`dst = func(src * scale + bias)` in fp32 on the scalar engine."""
 
     ENGINES: ClassVar = (Engine.ACTIVATION,)
     OUTS: ClassVar = ("dst",)
-    INS: ClassVar = ("src", "bias", "scale")
+    INS: ClassVar = ("src", "bias", "scale", "dst_index", "src_index")
     HEADER: ClassVar = ("func",)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
     bias = opt_operand_def(TensorType)
     scale = opt_operand_def(TensorType)
+    dst_index = opt_operand_def(TensorType)
+    src_index = opt_operand_def(TensorType)
+    src_num_indices = opt_prop_def(IntegerAttr)
     func = prop_def(ActivationFunctionAttr)
     scale_imm = opt_prop_def(ImmediateAttr)
     bias_imm = opt_prop_def(ImmediateAttr)
@@ -333,15 +340,19 @@ class Reciprocal(ComputeInstruction):
         self.check_elementwise("src")
 
 
-class TensorCopy(ComputeInstruction):
+class TensorCopy(TensorIndirect):
     """`dst = src` on chip, cast where the element types differ."""
 
     ENGINES: ClassVar = (Engine.DVE, Engine.ACTIVATION, Engine.POOL)
     OUTS: ClassVar = ("dst",)
-    INS: ClassVar = ("src",)
+    INS: ClassVar = ("src", "dst_index", "src_index")
+    INDIRECT_ENGINES: ClassVar = (Engine.DVE, Engine.ACTIVATION)
 
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
+    dst_index = opt_operand_def(TensorType)
+    src_index = opt_operand_def(TensorType)
+    src_num_indices = opt_prop_def(IntegerAttr)
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
     def same_shape(self) -> None:
@@ -400,19 +411,26 @@ class Iota(ComputeInstruction):
             self.wrong_space(dst, "sbuf")
 
 
-class TensorCopyPredicated(ComputeInstruction):
+class TensorCopyPredicated(TensorIndirect):
     """`dst = src` where `predicate` is not 0 (is 0 with `reverse`); else unchanged."""
 
     OUTS: ClassVar = ("dst",)
-    INS: ClassVar = ("predicate", "src")
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    INS: ClassVar = ("predicate", "src", "dst_index", "predicate_index")
+    INDIRECT: ClassVar = {"dst": "dst", "predicate": "predicate"}
 
     dst = operand_def(TensorType)
     predicate = operand_def(TensorType)
     src = opt_operand_def(TensorType)
+    dst_index = opt_operand_def(TensorType)
+    predicate_index = opt_operand_def(TensorType)
+    predicate_num_indices = opt_prop_def(IntegerAttr)
     imm = opt_prop_def(ImmediateAttr)
     reverse = opt_prop_def(UnitAttr)
+
+    @property
+    def keeps_destination(self) -> bool:
+        """Elements that are not copied stay."""
+        return True
 
     @gate("`predicate` must be a boolean or integer tile", "penguin.md 7")
     def integer_predicate(self) -> None:

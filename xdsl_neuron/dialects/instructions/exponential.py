@@ -2,9 +2,8 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr
 from xdsl.irdl import (
-    AttrSizedOperandSegments,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -25,8 +24,8 @@ from xdsl_neuron.dialects.instructions.checks import (
     check_op,
     check_row,
 )
-from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.masks import BoxMasked
+from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.neuron import (
     ActivationFunctionAttr,
     AluOpAttr,
@@ -44,7 +43,7 @@ ACTIVATE2_REDUCE_OPS = (
 )
 
 
-class Exponential(AccumulatorUser):
+class Exponential(AccumulatorUser, TensorIndirect):
     """
     `dst = exp(src - max_value)` in fp32 on the vector engine.
 
@@ -52,13 +51,14 @@ class Exponential(AccumulatorUser):
     """
 
     OUTS: ClassVar[tuple[str, ...]] = ("dst",)
-    INS: ClassVar = ("src", "max_value")
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    INS: ClassVar = ("src", "max_value", "dst_index", "src_index")
 
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
     max_value = opt_operand_def(TensorType)
+    dst_index = opt_operand_def(TensorType)
+    src_index = opt_operand_def(TensorType)
+    src_num_indices = opt_prop_def(IntegerAttr)
     max_value_imm = opt_prop_def(ImmediateAttr)
 
     @gate("... is available on ...", "bir.md 7.3 Exponential")
@@ -83,7 +83,7 @@ class ExponentialReduce(Loading, BoxMasked, Exponential):
 
     COMMANDS: ClassVar = ("reset_reduce", "reduce", "load_reduce")
     OUTS: ClassVar[tuple[str, ...]] = ("dst", "reduce_res")
-    INS: ClassVar = ("src", "max_value", "initial")
+    INS: ClassVar = ("src", "max_value", "initial", "dst_index", "src_index")
 
     dst = operand_def(TensorType)
     reduce_res = opt_operand_def(TensorType)
@@ -97,20 +97,21 @@ class ExponentialReduce(Loading, BoxMasked, Exponential):
         check_row(self, "reduce_res")
 
 
-class Activate2(ComputeInstruction):
+class Activate2(TensorIndirect):
     """`dst = func((src op0 scalar0) op1 scalar1; alpha)` in fp32."""
 
     ENGINES: ClassVar = (Engine.ACTIVATION,)
     OUTS: ClassVar[tuple[str, ...]] = ("dst",)
-    INS: ClassVar = ("src", "scalar0", "scalar1")
+    INS: ClassVar = ("src", "scalar0", "scalar1", "dst_index", "src_index")
     HEADER: ClassVar = ("func",)
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
     scalar0 = opt_operand_def(TensorType)
     scalar1 = opt_operand_def(TensorType)
+    dst_index = opt_operand_def(TensorType)
+    src_index = opt_operand_def(TensorType)
+    src_num_indices = opt_prop_def(IntegerAttr)
     func = prop_def(ActivationFunctionAttr)
     op0 = opt_prop_def(AluOpAttr)
     imm0 = opt_prop_def(ImmediateAttr)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from math import prod
 from typing import ClassVar
 
-from xdsl.irdl import operand_def
+from xdsl.irdl import operand_def, opt_operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import Arch
@@ -23,8 +23,8 @@ from xdsl_neuron.dialects.instructions.checks import (
     check_sbuf,
 )
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.indirect_matmul import IndirectProduct
 from xdsl_neuron.dialects.instructions.masks import Unmasked
-from xdsl_neuron.dialects.instructions.systolic import MatmulBase
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
@@ -149,18 +149,36 @@ def check_scale_start(name: str, start: int) -> None:
         )
 
 
-class MatmulMx(Unmasked, MatmulBase):
+class MatmulMx(Unmasked, IndirectProduct):
     """A matmul of packed operands, each with its scales."""
 
     OWN_STARTS: ClassVar = ("stationary_scale", "moving_scale")
 
-    INS: ClassVar = ("stationary", "moving", "stationary_scale", "moving_scale")
+    INDIRECT: ClassVar = {
+        "dst": "dst",
+        "stationary": "stationary",
+        "moving": "moving",
+        "stationary_scale": "stationary",
+        "moving_scale": "moving",
+    }
+    INS: ClassVar = (
+        "stationary",
+        "moving",
+        "stationary_scale",
+        "moving_scale",
+        "dst_index",
+        "stationary_index",
+        "moving_index",
+    )
 
     dst = operand_def(TensorType)
     stationary = operand_def(TensorType)
     moving = operand_def(TensorType)
     stationary_scale = operand_def(TensorType)
     moving_scale = operand_def(TensorType)
+    dst_index = opt_operand_def(TensorType)
+    stationary_index = opt_operand_def(TensorType)
+    moving_index = opt_operand_def(TensorType)
 
     def lane_dims(self, data: dict[str, Operand]) -> dict[str, tuple[int, ...]]:
         """As a matmul; scales follow no lane."""

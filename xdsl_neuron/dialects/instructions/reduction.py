@@ -3,14 +3,14 @@
 from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i64
-from xdsl.irdl import operand_def, opt_prop_def, prop_def
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, i64
+from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.elementwise import check_integers
 from xdsl_neuron.dialects.instructions.masks import check_can_hold
+from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.neuron import AluOpAttr, TensorType
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.isa import AluOp
@@ -29,7 +29,7 @@ REDUCE_OPS = (
 )
 
 
-class TensorReduce(ComputeInstruction):
+class TensorReduce(TensorIndirect):
     """
     Folds the innermost dimensions of `src` with `op` into `dst`.
 
@@ -37,11 +37,14 @@ class TensorReduce(ComputeInstruction):
     """
 
     OUTS: ClassVar = ("dst",)
-    INS: ClassVar = ("src",)
+    INS: ClassVar = ("src", "dst_index", "src_index")
     HEADER: ClassVar = ("op",)
 
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
+    dst_index = opt_operand_def(TensorType)
+    src_index = opt_operand_def(TensorType)
+    src_num_indices = opt_prop_def(IntegerAttr)
     op = prop_def(AluOpAttr)
     axes = prop_def(DenseArrayBase.constr(i64))
     negate = opt_prop_def(UnitAttr)

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     operand_def,
@@ -25,6 +25,7 @@ from xdsl_neuron.dialects.instructions.checks import (
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.elementwise import Activation
 from xdsl_neuron.dialects.instructions.masks import BoxMasked
+from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.neuron import (
     ActivationFunctionAttr,
     AluOpAttr,
@@ -84,7 +85,7 @@ class TensorTensorScan(BoxMasked):
         self.check_elementwise("data0", "data1")
 
 
-class TensorScalarCumulative(Loading, BoxMasked):
+class TensorScalarCumulative(Loading, BoxMasked, TensorIndirect):
     """
     `r = (src[i] op0 scalar0) op1 r`, written to `dst[i]` at every i, fp32 inside.
 
@@ -96,16 +97,17 @@ class TensorScalarCumulative(Loading, BoxMasked):
     COMMANDS: ClassVar = ("reset_reduce", "reduce", "load_reduce")
 
     OUTS: ClassVar = ("dst", "accumulator")
-    INS: ClassVar = ("src", "scalar0", "initial")
+    INS: ClassVar = ("src", "scalar0", "initial", "dst_index", "src_index")
     HEADER: ClassVar = ("op0", "op1")
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     dst = operand_def(TensorType)
     accumulator = opt_operand_def(TensorType)
     src = operand_def(TensorType)
     scalar0 = opt_operand_def(TensorType)
     initial = opt_operand_def(TensorType)
+    dst_index = opt_operand_def(TensorType)
+    src_index = opt_operand_def(TensorType)
+    src_num_indices = opt_prop_def(IntegerAttr)
     op0 = prop_def(AluOpAttr)
     op1 = prop_def(AluOpAttr)
     imm0 = opt_prop_def(ImmediateAttr)
@@ -187,7 +189,7 @@ class ScalarTensorTensor(ComputeInstruction):
         self.check_elementwise("src", "other")
 
 
-class TensorScalarReduce(Loading, BoxMasked):
+class TensorScalarReduce(Loading, BoxMasked, TensorIndirect):
     """
     `dst = src op0 scalar0`, folded over all free dimensions into the accumulators.
 
@@ -196,16 +198,17 @@ class TensorScalarReduce(Loading, BoxMasked):
 
     COMMANDS: ClassVar = ("reset_reduce", "reduce", "load_reduce")
     OUTS: ClassVar = ("dst", "reduce_res")
-    INS: ClassVar = ("src", "scalar0", "initial")
+    INS: ClassVar = ("src", "scalar0", "initial", "dst_index", "src_index")
     HEADER: ClassVar = ("op0", "reduce_op")
-
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     dst = operand_def(TensorType)
     reduce_res = opt_operand_def(TensorType)
     src = operand_def(TensorType)
     scalar0 = opt_operand_def(TensorType)
     initial = opt_operand_def(TensorType)
+    dst_index = opt_operand_def(TensorType)
+    src_index = opt_operand_def(TensorType)
+    src_num_indices = opt_prop_def(IntegerAttr)
     op0 = prop_def(AluOpAttr)
     reduce_op = prop_def(AluOpAttr)
     imm0 = opt_prop_def(ImmediateAttr)
@@ -242,7 +245,7 @@ class ActivationReduce(Accumulating, BoxMasked, Activation):
 
     COMMANDS: ClassVar = ("idle", "reset", "reduce", "reset_reduce")
     OUTS: ClassVar = ("dst", "reduce_res")
-    INS: ClassVar = ("src", "bias", "scale")
+    INS: ClassVar = ("src", "bias", "scale", "dst_index", "src_index")
     HEADER: ClassVar = ("func",)
 
     dst = operand_def(TensorType)

@@ -56,6 +56,11 @@ class MatmulBase(ComputeInstruction):
         own = tuple(field.data for field in fields if field is not None)
         return super().expressions() + own
 
+    @classmethod
+    def factors(cls) -> tuple[str, ...]:
+        """The inputs that are multiplied, or scale what is."""
+        return cls.INS
+
     @property
     def is_open(self) -> bool:
         """Whether freshness of the destination decides if the products join it."""

@@ -15,6 +15,7 @@ from xdsl_neuron.dialects.instructions import (
     dma_fold,
     elementwise,
     gather,
+    indirect_matmul,
     matrix,
     reduction,
     transpose,
@@ -288,7 +289,7 @@ class TensorSelectOp(elementwise.Select):
 
 
 @irdl_op_definition
-class MatMulOp(matrix.Matmul):
+class MatMulOp(indirect_matmul.IndirectMatmul):
     """`nisa.nc_matmul`."""
 
     name = "penguin.matmul"
