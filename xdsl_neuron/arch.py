@@ -62,10 +62,10 @@ class Arch:
 
     # Partitions that share the offsets of tensor indirection.
     indirect_partitions: int = field(
-        default=16, metadata=_from("the reference of NkiTensor.indirect")
+        default=16, metadata=_from("nki.md 0 (NkiTensor.indirect)")
     )
     pe_indirect_partitions: int = field(
-        default=32, metadata=_from("the reference of NkiTensor.indirect")
+        default=32, metadata=_from("nki.md 0 (NkiTensor.indirect)")
     )
 
     # Microscaling: blocks of partitions x elements share a scale.
@@ -122,7 +122,7 @@ class Arch:
     has_sparse_matmul: bool = field(metadata=_from("bir.md 7.3"))
     has_mx: bool = field(metadata=_from("bir.md 7.3 (MatmultMx)"))
     has_tensor_indirection: bool = field(
-        metadata=_from("the reference of NkiTensor.indirect; dma.md 2.3")
+        metadata=_from("nki.md 0 (NkiTensor.indirect), dma.md 2.3")
     )
     has_custom_op: bool = field(default=False, metadata=_from("bir.md 6.14 code 178"))
     has_exact_pe_transpose: bool = field(metadata=_from("nki.md 5.5"))

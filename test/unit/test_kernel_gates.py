@@ -16,6 +16,7 @@ from xdsl_neuron.tracer.errors import NKIError
 
 FAMILIES = (
     "elementwise",
+    "indirection",
     "matrix",
     "memory",
     "microscaling",
@@ -99,6 +100,8 @@ ONLY_IR: dict[str, tuple[str, ...]] = {
         "CoreBarrier.barrier_arch",
         "DynamicFor.constant_bounds",
         "IndirectInstruction.indexed_dimension",
+        "TensorIndirect.indirect_columns",
+        "TensorIndirect.indirect_without_mask",
         "Load.load_direction",
         "MatchReplace8.float_value",
         "MatmulBase.tile_given_whole",

@@ -171,6 +171,17 @@ class Instruction(IRDLOperation):
         """The trailing loop index operands."""
         return self._operands[self.segments()[1] :]
 
+    def append_indices(self, added: Sequence[SSAValue]) -> None:
+        """Appends loop index operands."""
+        sizes, _ = self.segments()
+        total = len(self.loop_indices()) + len(added)
+        self.operands = [*self._operands, *added]
+        if "operandSegmentSizes" in self.properties:
+            from xdsl_neuron.dialects.instruction_text import segment_sizes
+
+            found = segment_sizes((*sizes, total))
+            self.properties["operandSegmentSizes"] = found
+
     def data(self) -> dict[str, Operand]:
         """The present tensor operands by name, each with its access."""
         found = getattr(self, _MEMO, None)

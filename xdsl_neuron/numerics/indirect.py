@@ -267,13 +267,13 @@ RULES: Final = (
         "16 partitions (32 on the tensor engine) share their offsets, which run over "
         "those partitions of the index first",
         "documented",
-        "the reference of NkiTensor.indirect",
+        "nki.md 0 NkiTensor.indirect",
     ),
     Rule(
         "tensor indirection of equal offsets",
         "all see what was there before; the last one written stays",
         "our choice",
-        "the reference of NkiTensor.indirect",
+        "nki.md 0 NkiTensor.indirect",
     ),
     Rule(
         "local_gather",

@@ -238,8 +238,7 @@ class _Decision:
                 indices.append(loop.index)
                 added.append(loop.index)
             condition = condition + Affine.index(indices.index(loop.index))
-        if added:
-            matmul.operands = [*matmul.operands, *added]
+        matmul.append_indices(added)
         matmul.properties["accumulate_if"] = AffineAttr(condition)
 
     def _cleared(self, fresh: int, anchor: Operation) -> Change:

@@ -184,6 +184,12 @@ BIR_RULES: Final[dict[str, tuple[Rule, ...]]] = {
             "TensorIndirect Indices data type must be uint16",
             "IndirectCopy.gather_dtypes",
         ),
+        gate(
+            "",
+            "TensorIndirect Indices data type must be uint16",
+            "TensorIndirect.indirect_indices",
+            "of any operand with an index",
+        ),
         out(
             "",
             "num_valid_indices for local gather must be an integer",

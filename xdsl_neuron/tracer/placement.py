@@ -7,6 +7,7 @@ from xdsl.ir import Attribute
 
 from xdsl_neuron.affine import Affine, Atom, Lane
 from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.neuron import Access, AffineAttr
 from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.views import View
@@ -18,7 +19,7 @@ def check_indexed(kind: type[Instruction], position: int, view: View) -> None:
     names = kind.layout().names
     if name == getattr(kind, "INDEXED", "src") and "index" in names:
         return
-    if f"{name}_index" in names:
+    if f"{name}_index" in names and not issubclass(kind, TensorIndirect):
         return
     raise NKISyntaxError(
         "cannot use indirect indexing access with the current NKI API for "

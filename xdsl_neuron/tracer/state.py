@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import (
     ModuleOp,
     StringAttr,
     UnknownLoc,
-    i32,
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -280,15 +279,13 @@ class TraceState:
         """Puts predicates on an instruction, in terms of its own index operands."""
         values = list(inst.loop_indices())
         places = {self._numbers[value]: at for at, value in enumerate(values)}
+        added: list[SSAValue] = []
         for number in sorted(frozenset[int]().union(*(p.positions for p in mask))):
             if number not in places:
                 places[number] = len(places)
-                inst.operands = [*inst.operands, self._index_value(number)]
-        if len(places) > len(values) and "operandSegmentSizes" in inst.properties:
-            sizes = inst.segments()[0]
-            inst.properties["operandSegmentSizes"] = DenseArrayBase.from_list(
-                i32, [*sizes, len(places)]
-            )
+                added.append(self._index_value(number))
+        if added:
+            inst.append_indices(added)
         inst.properties["predicates"] = PredicatesAttr(
             tuple(renumbered(p, places) for p in mask)
         )

@@ -38,7 +38,7 @@ class IndirectProduct(TensorIndirect, MatmulBase):
     @classmethod
     def factors(cls) -> tuple[str, ...]:
         """The inputs without the indices."""
-        return tuple(name for name in cls.INS if not name.endswith("_index"))
+        return tuple(name for name in cls.INS if name not in cls.index_names())
 
     @property
     def keeps_destination(self) -> bool:

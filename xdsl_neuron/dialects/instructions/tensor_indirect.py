@@ -27,7 +27,7 @@ from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
 
-DOCUMENTED: Final = "the reference of NkiTensor.indirect"
+DOCUMENTED: Final = "nki.md 0 NkiTensor.indirect"
 """The source of what the documents of 0.6 say of tensor indirection."""
 
 
@@ -46,6 +46,11 @@ class TensorIndirect(ComputeInstruction):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     dst_num_indices = opt_prop_def(IntegerAttr)
+
+    @classmethod
+    def index_names(cls) -> tuple[str, ...]:
+        """The operands that are indices."""
+        return tuple(f"{owner}_index" for owner in dict.fromkeys(cls.INDIRECT.values()))
 
     @property
     def keeps_destination(self) -> bool:
@@ -92,12 +97,10 @@ class TensorIndirect(ComputeInstruction):
     def indirect_indices(self) -> None:
         """16-bit offsets in SBUF, in the partitions of what they pick from."""
         data = self.data()
-        for owner in dict.fromkeys(self.INDIRECT.values()):
-            index = data.get(f"{owner}_index")
-            if (index is None) != (self._num_indices(f"{owner}_index") is None):
-                raise VerifyException(
-                    f"takes {owner}_index and {owner}_num_indices together"
-                )
+        for name in self.index_names():
+            index, owner = data.get(name), name.removesuffix("_index")
+            if (index is None) != (self._num_indices(name) is None):
+                raise VerifyException(f"takes {name} and {owner}_num_indices together")
             if index is None:
                 continue
             if index.dtype is not DType.UINT16:

@@ -38,6 +38,7 @@ from xdsl_neuron.dialects.bir.json.values import (
 )
 from xdsl_neuron.dialects.dma import Descriptor, dtype_property
 from xdsl_neuron.dialects.instruction import RESERVED, Instruction
+from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.neuron import (
     Access,
     AccessesAttr,
@@ -52,6 +53,10 @@ from xdsl_neuron.dtypes import DType
 
 HEADER_PROPERTIES = RESERVED | {"engine", "after"}
 INDEX_LIMIT = "max_index"
+INDIRECT_ARGUMENT = "tensor_indirect_arg_id"
+INDIRECT_COUNT = "num_tensor_indirect_indices"
+NO_ARGUMENT = 0xFFFFFFFF
+"""What `tensor_indirect_arg_id` is where there is no index (dma.md 2.3)."""
 
 
 class Writer(Protocol):
@@ -266,7 +271,22 @@ class _InstructionWriter:
             limit = to_json_value(self.operation.properties[INDEX_LIMIT], self.affine)
             found["indirect_dim_max_index"] = limit
             self.consumed.add(INDEX_LIMIT)
+        if isinstance(self.operation, TensorIndirect):
+            self._indirection(self.operation, name, found)
         return found
+
+    def _indirection(
+        self, operation: TensorIndirect, name: str, found: dict[str, Json]
+    ) -> None:
+        """Which of the indirection arguments picks its columns, and how many."""
+        index = dict(operation.indirect_operands()).get(name)
+        count = self.data[name].picked
+        if index is None or count is None:
+            return
+        present = [each for each in self.form.indirection if each in self.data]
+        found[INDIRECT_ARGUMENT] = present.index(index)
+        found[INDIRECT_COUNT] = count
+        self.consumed.add(f"{index.removesuffix('_index')}_num_indices")
 
     def _given(self, name: str) -> Access | None:
         accesses = self.operation.properties.get("accesses")

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OptPropertyDef
 
@@ -14,6 +14,9 @@ from xdsl_neuron.dialects.bir.json.fields import IMMEDIATE_DTYPES
 from xdsl_neuron.dialects.bir.json.instruction_json import (
     HEADER_PROPERTIES,
     INDEX_LIMIT,
+    INDIRECT_ARGUMENT,
+    INDIRECT_COUNT,
+    NO_ARGUMENT,
     indexed_operand,
     operand_layout,
     registers_of,
@@ -51,6 +54,7 @@ from xdsl_neuron.dialects.bir.json.values import (
 )
 from xdsl_neuron.dialects.dma import Descriptor, dtype_property
 from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.neuron import (
     Access,
     AffineAttr,
@@ -182,6 +186,8 @@ class _InstructionReader:
         default_factory=dict[str, "Access | None"]
     )
     properties: dict[str, Attribute] = field(default_factory=dict[str, Attribute])
+    picked: dict[int, str] = field(default_factory=dict[int, str])
+    """Indices by their place among the indirection arguments."""
 
     def run(self) -> Instruction:
         self._check_keys()
@@ -280,12 +286,19 @@ class _InstructionReader:
                 item.fail("expected a register_access")
         for item, name in self._named("ins", self.node.elements("ins")):
             self._input(item, name)
-        names = iter(self.form.indirection)
+        picks = issubclass(self.kind, TensorIndirect)
+        names = iter(
+            [name for _, name in sorted(self.picked.items())]
+            if picks
+            else self.form.indirection
+        )
         for item in self.node.elements("indirection_ins"):
             name = next(names, None)
             if name is None:
                 item.fail(f"{self.opcode} has no such indirection argument")
             self._tensor(item, name)
+        if picks and next(names, None) is not None:
+            self.node.fail(f"{INDIRECT_ARGUMENT} names no indirection argument")
         self._check_present()
         return [item.child("regref") for item in given]
 
@@ -358,6 +371,8 @@ class _InstructionReader:
         self.accesses[name] = access
         shown = whole(type_.shape, type_.space.on_chip) if access is None else access
         self.data[name] = Operand(name, value, type_, shown)
+        if issubclass(self.kind, TensorIndirect):
+            self._indirection(self.kind, item, name)
         typed = dtype_property(name)
         if issubclass(self.kind, Descriptor) and typed in self.kind.layout().fields:
             self.properties[typed] = DTypeAttr(dtype)
@@ -367,6 +382,21 @@ class _InstructionReader:
             found = from_json_value(fields[INDEX_LIMIT], limit, self.affine)
             if found is not None:
                 self.properties[INDEX_LIMIT] = found
+
+    def _indirection(self, kind: type[TensorIndirect], item: Node, name: str) -> None:
+        """Notes which index picks the columns of an operand, and how many."""
+        argument = item.get(INDIRECT_ARGUMENT)
+        if argument is None or argument.integer() in (-1, NO_ARGUMENT):
+            return
+        owner = kind.INDIRECT.get(name)
+        if owner is None:
+            argument.fail(f"'{name}' of '{kind.name}' has no indirection")
+        index = f"{owner}_index"
+        if self.picked.setdefault(argument.integer(), index) != index:
+            argument.fail(f"'{name}' shares its index with another operand")
+        count = IntegerAttr(item.child(INDIRECT_COUNT).integer(), i64)
+        if self.properties.setdefault(f"{owner}_num_indices", count) != count:
+            item.child(INDIRECT_COUNT).fail("differs from that of the same index")
 
     def _access(self, item: Node, layout: Layout, memory: str) -> Access | None:
         item.elements("access_shape")

@@ -29,6 +29,7 @@ from xdsl_neuron.dialects.bir.json.fields import (
 )
 from xdsl_neuron.dialects.dma import Descriptor, Dma
 from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.isa import AccumulateCommand
 
 EXTENSION: Final = "xdsl_neuron"
@@ -383,9 +384,13 @@ _FORMS: Final = {
 }
 
 
+@cache
 def form_of(kind: type[Operation]) -> Form:
     """The form of an operation; the plain one where the table has none."""
     found = _FORMS.get(kind.name)
+    if issubclass(kind, TensorIndirect):
+        indices = kind.index_names()
+        return replace(found or Form(names=_DMA_NAMES), indirection=indices)
     if found is not None:
         return found
     if issubclass(kind, Descriptor):
@@ -495,7 +500,9 @@ def choose(
     score = -1
     for kind in candidates(opcode):
         form = form_of(kind)
-        present = is_indirect == any(name in kind.INS for name in form.indirection)
+        present = issubclass(kind, TensorIndirect) or is_indirect == any(
+            name in kind.INS for name in form.indirection
+        )
         matches = all(given.get(key) == value for key, value in form.mode.items())
         matches &= all(given.get(key) in values for key, values in form.among.items())
         ins = given.get("ins")
