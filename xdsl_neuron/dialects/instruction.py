@@ -152,10 +152,9 @@ class Instruction(IRDLOperation):
         layout = self.layout()
         if not layout.optional:
             return (1,) * len(layout.names), len(layout.names)
-        from xdsl_neuron.dialects.instruction_text import segment_values
+        from xdsl_neuron.dialects.instruction_text import declared_segments
 
-        sizes = segment_values(self)[:-1]
-        return sizes, sum(sizes)
+        return declared_segments(self)
 
     def data_values(self) -> dict[str, SSAValue]:
         """The present tensor operands by name."""

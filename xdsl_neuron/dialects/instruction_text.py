@@ -1,5 +1,6 @@
 """Reading and writing the text form of instructions."""
 
+import struct
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from io import StringIO
@@ -48,12 +49,26 @@ def segment_sizes(sizes: tuple[int, ...]) -> DenseArrayBase:
     return DenseArrayBase.from_list(i32, sizes)
 
 
-def segment_values(operation: Instruction) -> tuple[int, ...]:
-    """The sizes held by `operandSegmentSizes`; empty where it is missing."""
+def declared_segments(operation: Instruction) -> tuple[tuple[int, ...], int]:
+    """
+    The sizes in `operandSegmentSizes` but for the loop indices', and their sum.
+
+    None where it is missing.
+    """
     sizes = operation.properties.get("operandSegmentSizes")
     if not isinstance(sizes, DenseArrayBase):
-        return (0,)
-    return tuple(int(size) for size in sizes.get_values())
+        return (), 0
+    data = sizes.data.data
+    # Anything else but an i32 for each segment is refused by IRDL.
+    return _unpacked(data, len(operation.layout().names) + 1)
+
+
+@lru_cache(maxsize=1024)
+def _unpacked(data: bytes, count: int) -> tuple[tuple[int, ...], int]:
+    if len(data) != 4 * count:
+        return (), 0
+    found = struct.unpack(f"<{count}i", data)[:-1]
+    return found, sum(found)
 
 
 @lru_cache(maxsize=1024)

@@ -125,7 +125,7 @@ def compile_instruction(scope: Scope, instruction: Instruction) -> Emitter:
 def _made_ready(handler: Handler, scope: Scope, operation: Operation) -> Emitter:
     """The emitter; what the numerics refuse is refused at the operation."""
     try:
-        if isinstance(operation, TensorIndirect) and any(operation.indirect_operands()):
+        if isinstance(operation, TensorIndirect) and operation.has_indices:
             return picking(scope, operation, lambda: handler(scope, operation))
         return handler(scope, operation)
     except ValueError as error:

@@ -21,9 +21,7 @@ Ranges = tuple[tuple[int, int], ...]
 
 def _picks(instruction: Instruction) -> bool:
     """Whether columns of an operand are picked: then there is no mask to cut by."""
-    return isinstance(instruction, TensorIndirect) and any(
-        instruction.indirect_operands()
-    )
+    return isinstance(instruction, TensorIndirect) and instruction.has_indices
 
 
 def _dims(

@@ -92,7 +92,7 @@ def _lowered(copy: penguin.TensorCopyOp, ones: _Ones) -> list[Operation] | None:
     data = copy.data()
     src, dst = data["src"], data["dst"]
     step, partitions = src.access.pairs[0]
-    if any(copy.indirect_operands()) or copy.masks():
+    if copy.has_indices or copy.masks():
         return None
     if step or partitions == 1 or src.space is not Space.SBUF:
         return None

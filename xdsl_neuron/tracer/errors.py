@@ -49,10 +49,6 @@ class NKIRuntimeError(NKIError, RuntimeError):
     """The language is used where there is no kernel."""
 
 
-class NKINotImplementedError(NKIError, NotImplementedError):
-    """A documented feature that this implementation does not have."""
-
-
 class NKIInternalError(NKIRuntimeError):
     """The implementation failed on what a kernel asked for."""
 

@@ -10,8 +10,9 @@ the offsets, the last of equal ones stays.
     bir.tensor_copy %d <- %s, src_index = %i {engine = DVE, src_num_indices = 40}
 """
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import ClassVar, Final
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -29,6 +30,11 @@ from xdsl_neuron.isa import Engine, Space
 
 DOCUMENTED: Final = "nki.md 0 NkiTensor.indirect"
 """The source of what the documents of 0.6 say of tensor indirection."""
+
+
+def count_name(index: str) -> str:
+    """The property that says how many offsets of an index count."""
+    return f"{index.removesuffix('_index')}_num_indices"
 
 
 class TensorIndirect(ComputeInstruction):
@@ -64,21 +70,38 @@ class TensorIndirect(ComputeInstruction):
             return Arch.pe_indirect_partitions
         return Arch.indirect_partitions
 
-    def indirect_operands(self) -> Iterator[tuple[str, str]]:
+    @classmethod
+    @cache
+    def _pairs(cls) -> tuple[tuple[str, str], ...]:
+        """Operands that may have an index, and the names of the indices."""
+        return tuple((name, f"{owner}_index") for name, owner in cls.INDIRECT.items())
+
+    @classmethod
+    @cache
+    def _counts(cls) -> frozenset[str]:
+        return frozenset(count_name(name) for name in cls.index_names())
+
+    @property
+    def has_indices(self) -> bool:
+        """Whether columns of an operand are picked."""
+        return not self._counts().isdisjoint(self.properties)
+
+    def indirect_operands(self) -> Sequence[tuple[str, str]]:
         """The operands that have an index, and the names of the indices."""
-        present = self.data_values()
-        for name, owner in self.INDIRECT.items():
-            if f"{owner}_index" in present and name in present:
-                yield name, f"{owner}_index"
+        return self._indirect_among(self.data()) if self.has_indices else ()
+
+    def _indirect_among(self, data: dict[str, Operand]) -> Sequence[tuple[str, str]]:
+        return [pair for pair in self._pairs() if pair[1] in data and pair[0] in data]
 
     def _num_indices(self, index: str) -> int | None:
-        count = self.properties.get(f"{index.removesuffix('_index')}_num_indices")
+        count = self.properties.get(count_name(index))
         return count.value.data if isinstance(count, IntegerAttr) else None
 
     def _read_data(self) -> dict[str, Operand]:
         found = super()._read_data()
-        for name, index in self.indirect_operands():
-            found[name] = replace(found[name], picked=self._num_indices(index))
+        if self.has_indices:
+            for name, index in self._indirect_among(found):
+                found[name] = replace(found[name], picked=self._num_indices(index))
         return found
 
     @gate("Available on NeuronCore-v4 (Trn3) and later", DOCUMENTED)
@@ -100,7 +123,7 @@ class TensorIndirect(ComputeInstruction):
         for name in self.index_names():
             index, owner = data.get(name), name.removesuffix("_index")
             if (index is None) != (self._num_indices(name) is None):
-                raise VerifyException(f"takes {name} and {owner}_num_indices together")
+                raise VerifyException(f"takes {name} and {count_name(name)} together")
             if index is None:
                 continue
             if index.dtype is not DType.UINT16:
@@ -223,18 +246,21 @@ class TensorIndirect(ComputeInstruction):
     @gate("an operand with an index takes no mask", DOCUMENTED, "our choice")
     def indirect_without_mask(self) -> None:
         """Generations that have masks have no tensor indirection."""
+        if not self.masks():
+            return
         for name, _ in self.indirect_operands():
-            if self.masks():
-                raise VerifyException(
-                    f"'{self.name}' takes no mask, as columns of '{name}' are picked; "
-                    "give it smaller accesses"
-                )
+            raise VerifyException(
+                f"'{self.name}' takes no mask, as columns of '{name}' are picked; "
+                "give it smaller accesses"
+            )
 
     @gate("in place: columns are picked in any order", DOCUMENTED, "our choice")
     def indirect_in_place(self) -> None:
         """What is picked from, or by, is not written."""
         data = self.data()
         indirect = dict(self.indirect_operands())
+        if not indirect:
+            return
         for out in self.OUTS:
             if out not in data:
                 continue
