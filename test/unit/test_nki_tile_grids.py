@@ -339,6 +339,37 @@ def test_a_grid_of_a_view() -> None:
     assert_kernel_ok(nki.jit(kernel), x, expected=x.T[:, 3:63])
 
 
+def test_a_grid_of_rows_that_an_index_tile_picks() -> None:
+    def kernel(x: Any, rows: Any) -> Any:
+        picked = x.vector_select(0, nl.load(rows))
+        grid = nl.tiles(picked, tile_shape=(20, 32))
+        lower = nl.tiles(picked, tile_shape=(8, 32))
+        assert not lower[0, 0].is_data_representable
+        out = nl.ndarray((20, 70), x.dtype, buffer=nl.shared_hbm)
+        target = nl.tiles(out, tile_shape=(20, 32))
+        for j in range(grid.shape[1]):
+            tile = nl.ndarray(grid[0, j].element_shape, x.dtype, buffer=nl.sbuf)
+            nisa.dma_copy(dst=tile, src=grid[0, j].data)
+            nisa.dma_copy(dst=target[0, j].data, src=tile)
+        return out
+
+    x = numbers(90, 70)
+    rows = np.random.default_rng(2).permutation(90)[:20].astype(np.int32)
+    assert_kernel_ok(nki.jit(kernel), x, rows[:, None], expected=x[rows])
+
+
+def test_the_programs_of_a_launch_grid_pick_tiles() -> None:
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+        source, target = (nl.tiles(t, tile_shape=(27, 70)) for t in (x, out))
+        mine = nl.program_id(0)
+        nisa.dma_copy(dst=target[mine].data, src=source[mine].data)
+        return out
+
+    x = numbers(50, 70)
+    assert_kernel_ok(nki.jit(kernel), x, expected=x, grid=2)
+
+
 def test_addresses_of_a_grid() -> None:
     def kernel(x: Any, address: Any) -> None:
         grid = nl.alloc_tiles(

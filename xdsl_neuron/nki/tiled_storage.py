@@ -33,7 +33,12 @@ class InOrder:
         """How many dimensions tiles have to have; None where any number will do."""
 
     def find(self, ranges: Sequence[Range]) -> NkiTensor | str:
-        """The view of these ranges."""
+        """The view of these ranges, or why there is none."""
+        if self.tensor.has_index and ranges[0].length != self.shape[0]:
+            return (
+                f"an index tile picks the {self.shape[0]} rows; make tiles as high, "
+                "or tile the index tile"
+            )
         return self.tensor[tuple(_item(each) for each in ranges)]
 
 
