@@ -43,6 +43,31 @@ CASES = [
         ),
     ),
     case(
+        "Activation.activation_on_pool",
+        "'penguin.activation' runs on engine Pool from trn3 on, got trn2; use the",
+        lambda x, i, b: nisa.activation(
+            tile(64, 8), nl.exp, sb(64, 8), engine=nisa.engine.gpsimd
+        ),
+        lambda x, i, b: nisa.activation(tile(64, 8), nl.exp, sb(64, 8)),
+        target="trn2",
+    ),
+    case(
+        "ComputeInstruction.engine_set",
+        "runs on engine Pool, expected one of Activation or Unassigned",
+        lambda x, i, b: nisa.activation(
+            tile(64, 8),
+            nl.exp,
+            sb(64, 8),
+            reduce_op=nl.add,
+            reduce_res=tile(64, 1),
+            reduce_cmd=nisa.reduce_cmd.reset_reduce,
+            engine=nisa.engine.gpsimd,
+        ),
+        lambda x, i, b: nisa.activation(
+            tile(64, 8), nl.exp, sb(64, 8), engine=nisa.engine.gpsimd
+        ),
+    ),
+    case(
         "ComputeInstruction.operands_on_chip",
         "Expected operand 'src' of 'penguin.tensor_copy' to be in address space",
         lambda x, i, b: nisa.tensor_copy(tile(64, 64), x[0:64]),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kernel_gates.case import case, hbm, nisa, nl, sb, tile
+from kernel_gates.case import case, hbm, loaded, nisa, nl, sb, tile
 
 import xdsl_neuron.nki.collectives as destination_collectives
 
@@ -28,6 +28,13 @@ def same(register: Any) -> Any:
 
 def held(i: Any) -> Any:
     return nisa.register_alloc(i[0:1, 0:1])
+
+
+def picked(data: Any, i: Any) -> Any:
+    """A row by a scalar of 64 bits."""
+    cell = i[0:1, 0:1].ap([[1, 2]]).view(nl.int64)
+    row = nisa.scalar_load(cell)
+    return data.ap([[data.strides[0], 1], [1, 64]], scalar_offset=row, indirect_dim=1)
 
 
 CASES = [
@@ -88,6 +95,12 @@ CASES = [
         "InstTensorLoad/InstTensorSave register and tensor must have the same",
         lambda x, i, b: nisa.register_store(tile(1, 1), held(i)),
         lambda x, i, b: nisa.register_store(tile(1, 1, dtype=nl.int32), held(i)),
+    ),
+    case(
+        "Instruction.offset_registers",
+        "an offset of 64 bits reaches HBM only, but 'dst' is",
+        lambda x, i, b: nisa.dma_copy(dst=picked(loaded(x[0:4, :]), i), src=x[0:1, :]),
+        lambda x, i, b: nisa.dma_copy(dst=tile(1, 64), src=picked(x, i)),
     ),
     case(
         "RegisterAlu.register_operands",

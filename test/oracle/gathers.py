@@ -153,12 +153,14 @@ SHIFTS: Final = (
 )
 def registers(d: Draw) -> None:
     d.arch()
-    dtype = d.pick(("i32", "u32"))
+    bits = 64 if d.chance(3) else 32
+    types = (f"i{bits}", f"u{bits}")
+    dtype = d.pick(("i32", "u32", *types))
     a = d.memory((2,), dtype) if d.chance(2) else d.tile((1, 2), dtype)
     out = (
-        d.memory((1,), "i32", written=True)
+        d.memory((1,), types[0], written=True)
         if d.chance(2)
-        else d.tile((1, 1), d.pick(("i32", "u32")), written=True)
+        else d.tile((1, 1), d.pick(types), written=True)
     )
     values = [int(v) for v in a.raw.reshape(-1)]
     texts = list[str]()
@@ -180,12 +182,12 @@ def registers(d: Draw) -> None:
         d.run(f"%r{number} = penguin.load_tensor_to_register {place}{at}{pairs}")
         texts.append(f"%r{number}")
     op = d.pick((*REGISTER_OPS, *SHIFTS))
-    bits = 64 if d.chance(3) else 32
     pair = ", is_64bit" if bits == 64 else ""
     d.run(
         f"%r2 = penguin.register_alu {op} {{lhs = {texts[0]}, rhs = {texts[1]}{pair}}}"
     )
     d.run(f"penguin.store_register_to_tensor {out} {{value = %r2}}")
-    found = register_op(op, values[0], values[1], bits) & 0xFFFFFFFF
-    d.expect(out, Result(np.array([[found]], np.uint32).view(out.array.dtype)))
+    found = register_op(op, values[0], values[1], bits) & (1 << bits) - 1
+    word = np.array([[found]], f"u{bits // 8}")
+    d.expect(out, Result(word.view(out.array.dtype)))
     d.kept(a)

@@ -22,6 +22,7 @@ from kernel_pieces import (
 import xdsl_neuron.nki as nki
 import xdsl_neuron.nki.functional as functional
 import xdsl_neuron.nki.functional.isa as functional_isa
+from xdsl_neuron.passes.levels import lowered
 from xdsl_neuron.testing import assert_kernel_ok
 
 fisa: Any = functional_isa
@@ -427,6 +428,29 @@ def test_exponential_and_activate2() -> None:
     power = np.exp(a - a[:, :1])
     expected = power, power.sum(1, keepdims=True), np.maximum(2 * a + 1, 0)
     assert_kernel_ok(kernel, a, expected=expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(7, 13), (128, 5), (1, 1), (33, 2, 3)])
+def test_activations_of_gpsimd(shape: tuple[int, ...]) -> None:
+    @nki.jit
+    def kernel(a: Any, bias: Any) -> Any:
+        x, b = loaded(a), loaded(bias)
+        first, second = (tile(*shape) for _ in range(2))
+        engine = nisa.engine.gpsimd
+        nisa.activation(first, nl.square, x, bias=b, scale=0.5, engine=engine)
+        nisa.activate2(second, nl.relu, x, b, 1.0, nl.multiply, nl.add, engine=engine)
+        return saved(first), saved(second)
+
+    rng = np.random.default_rng(5)
+    a = rng.integers(-9, 9, shape).astype(F32)
+    bias = rng.integers(-9, 9, (shape[0], 1)).astype(F32)
+    wide = bias.reshape(shape[0], *(1,) * (len(shape) - 1))
+    expected = ((a * F32(0.5) + wide) ** 2, np.maximum(a * wide + 1, 0))
+    assert_kernel_ok(kernel, a, bias, expected=expected)
+    module = kernel.trace(a, bias)
+    text = str(module)
+    assert text.count("engine = Pool") == 2
+    assert "engine = Pool" in str(lowered(module, "bir"))
 
 
 def test_indices_of_data() -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from math import prod
-from typing import ClassVar, Self
+from typing import ClassVar, Final, Self
 
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
@@ -49,6 +49,10 @@ from xdsl_neuron.mask import Box, boxes, clip
 
 MAX_DIMS = 1 + Arch.max_free_dims
 """Dimensions of a hardware access pattern: partition and four free (nki.md 4.2)."""
+
+REGISTER_BITS: Final = 32
+PAIR_BITS: Final = 64
+"""Bits of one register, and of a pair (bir.md 5)."""
 
 _ENUMERATED_ITERATIONS = 1024
 
@@ -337,6 +341,29 @@ class Instruction(IRDLOperation):
             if problem:
                 raise VerifyException(problem)
 
+    @gate(
+        "an offset of 64 bits reaches HBM only",
+        "the reference of NKI 0.7, nki.isa.scalar_load",
+    )
+    def offset_registers(self) -> None:
+        """Accesses on chip use single registers; a pair is not narrowed."""
+        indices = self.loop_indices()
+        if "accesses" not in self.properties or not indices:
+            return
+        pairs = {
+            at
+            for at, value in enumerate(indices)
+            if register_bits(value) != REGISTER_BITS
+        }
+        if not pairs:
+            return
+        for operand in self.data().values():
+            if operand.space.on_chip and operand.access.positions & pairs:
+                raise VerifyException(
+                    f"an offset of 64 bits reaches HBM only, but '{operand.name}' is "
+                    f"{operand}; use a register of 32 bits"
+                )
+
     @gate("an access reaches one block", "penguin.md 4.1", "our choice")
     def one_block(self) -> None:
         """Blocks that do not fit together may lie anywhere."""
@@ -451,6 +478,11 @@ class Instruction(IRDLOperation):
         from xdsl_neuron.dialects.instruction_text import print_instruction
 
         print_instruction(self, printer)
+
+
+def register_bits(value: SSAValue) -> int:
+    """Bits of the register that a value is; a loop index has those of one register."""
+    return getattr(value.owner, "result_bits", REGISTER_BITS)
 
 
 def _read_only(value: SSAValue) -> str | None:

@@ -78,7 +78,7 @@ class TensorLoad(Site):
 
     def __init__(self, scope: Scope, op: isa.TensorLoad) -> None:
         super().__init__(scope, op)
-        self._depth = scope.add_register(op.result)
+        self._depth = scope.add_register(op.result, op.result_bits)
 
     def emit(self, build: Build) -> None:
         side = self.sides["src"]

@@ -26,9 +26,9 @@ def reader(
 
 
 def _alu(scope: Scope, op: isa.RegisterAlu) -> Emitter:
-    compute = register_alu(op.op.data, op.bits)
+    compute = register_alu(op.op.data, op.result_bits)
     left, right = reader(scope, op, op.lhs.data), reader(scope, op, op.rhs.data)
-    depth = scope.add_register(op.result)
+    depth = scope.add_register(op.result, op.result_bits)
 
     def emit(build: Build) -> None:
         build.values[depth] = compute(left(build), right(build))
@@ -38,7 +38,7 @@ def _alu(scope: Scope, op: isa.RegisterAlu) -> Emitter:
 
 def _move(scope: Scope, op: isa.RegisterMove) -> Emitter:
     read = reader(scope, op, op.value.data)
-    depth = scope.add_register(op.result)
+    depth = scope.add_register(op.result, op.result_bits)
 
     def emit(build: Build) -> None:
         build.values[depth] = read(build)
@@ -47,7 +47,7 @@ def _move(scope: Scope, op: isa.RegisterMove) -> Emitter:
 
 
 class TensorSave(Site):
-    """Stores the low 32 bits of a register."""
+    """Stores a register: its low bits, as many as the element has."""
 
     def __init__(self, scope: Scope, op: isa.TensorSave) -> None:
         super().__init__(scope, op)
@@ -57,8 +57,9 @@ class TensorSave(Site):
         side = self.sides["dst"]
         offset, nums = self.clipped(build, "dst", FULL)
         build.writes(side, offset, nums, side.strides)
-        low = self._read(build) & 0xFFFFFFFF
-        view = build.view(side.slot, np.dtype(np.uint32), offset, nums, side.strides)
+        word = np.dtype(f"u{side.numpy.itemsize}")
+        low = self._read(build) & (1 << 8 * word.itemsize) - 1
+        view = build.view(side.slot, word, offset, nums, side.strides)
         build.emit(_store, view, low)
 
 

@@ -64,10 +64,10 @@ class Scope:
         self.depths[index] = depth
         return depth
 
-    def add_register(self, value: SSAValue) -> int:
-        """The depth of a register that holds 32 bits."""
+    def add_register(self, value: SSAValue, bits: int = 32) -> int:
+        """The depth of a register of so many bits, signed or unsigned."""
         self.registers += 1
-        return self.add_loop(value, -(1 << 31), (1 << 32) - 1)
+        return self.add_loop(value, -(1 << bits - 1), (1 << bits) - 1)
 
     def index_depths(self, instruction: Instruction) -> Sequence[int]:
         """The depth of the loop of each index operand."""

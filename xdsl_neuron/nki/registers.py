@@ -23,6 +23,7 @@ from xdsl_neuron.diagnostics import SourceLocation
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.rebinding import refuse_rebinding
+from xdsl_neuron.nki.scalars import NkiScalar
 from xdsl_neuron.nki.trace import KernelTrace, session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, SymbolicValueError
 from xdsl_neuron.tracer.frames import kernel_frame, place_of
@@ -69,6 +70,7 @@ class Register(IndexExpr):
         self.value = value
 
     def _alu(self, op: AluOp, other: object, swapped: bool = False) -> "Register":
+        _refuse_scalar(other)
         left: Expr = self.expr
         right = as_expr(other, "operand")
         if swapped:
@@ -76,6 +78,7 @@ class Register(IndexExpr):
         return Register(session().register_alu(op, left, right))
 
     def _combine(self, other: object, sign: int) -> "IndexExpr | None":
+        _refuse_scalar(other)
         found = super()._combine(other, sign)
         return found if found is None or found.shape else Register(found.expr)
 
@@ -122,6 +125,53 @@ class Register(IndexExpr):
     def __bool__(self) -> bool:
         """The condition of a `while` statement: the body is traced once."""
         return _while(self)
+
+
+def _refuse_scalar(other: object) -> None:
+    if isinstance(other, NkiScalar) and not isinstance(other, Register):
+        raise NKITypeError(
+            "a register and an NkiScalar have no arithmetic together: take both from "
+            "nisa.scalar_load"
+        )
+
+
+class LoopIndex(Register, NkiScalar):
+    """
+    The index of an `nl.fori_loop` whose bounds are integers, and sums made of it.
+
+    0.6 has a register here and 0.7 a scalar. It is both: combined with a scalar it is
+    one, with a register one; compared it is a register, as in 0.6.
+    """
+
+    def __init__(self, value: Affine, body: Block | None = None) -> None:
+        NkiScalar.__init__(self, value)
+        Register.__init__(self, value, body)
+
+    def __mul__(self, other: object) -> Any:
+        return self._applied(AluOp.MULT, other)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Any:
+        return self._applied(AluOp.SUBTRACT, 0, swapped=True)
+
+    def __floordiv__(self, other: object) -> Any:
+        return LoopIndex(IndexExpr.__floordiv__(self, other).expr)
+
+    def __mod__(self, other: object) -> Any:
+        return LoopIndex(IndexExpr.__mod__(self, other).expr)
+
+    def made(self, value: Affine, other: object = None) -> IndexExpr:
+        """A scalar, or a register, where the other operand is only that."""
+        if isinstance(other, LoopIndex) or not isinstance(other, NkiScalar | Register):
+            return LoopIndex(value)
+        kind = NkiScalar if isinstance(other, NkiScalar) else Register
+        return kind(value)
+
+    def _operand(self, op: AluOp, other: object) -> Affine:
+        if isinstance(other, Register):
+            return other.expr
+        return super()._operand(op, other)
 
 
 def as_register(value: Any, what: str) -> Register:

@@ -64,12 +64,17 @@ def _parameters(words: list[str]) -> tuple[str, ...] | None:
 
 
 _ISA: Final = """
-activate2                0.6-0.7 dst op data imm0 imm1 op0 op1 relu_param reverse0
+NkiScalar                0.7     state dtype is_comparison
+activate2                0.7     dst op data imm0 imm1 op0 op1 relu_param reverse0
+                                 reverse1 reduce_op reduce_res reduce_cmd engine name
+activate2                0.6     dst op data imm0 imm1 op0 op1 relu_param reverse0
                                  reverse1 reduce_op reduce_res reduce_cmd name
 activation               0.1     op data bias scale reduce_op reduce_res reduce_cmd mask
                                  dtype
-activation               0.2-0.7 dst op data bias scale reduce_op reduce_res reduce_cmd
+activation               0.2-0.6 dst op data bias scale reduce_op reduce_res reduce_cmd
                                  name
+activation               0.7     dst op data bias scale reduce_op reduce_res reduce_cmd
+                                 engine name
 activation_reduce        0.1     op data reduce_op reduce_res bias scale mask dtype
 activation_reduce        0.2-0.7 dst op data reduce_op reduce_res bias scale name
 affine_select            0.1     pred on_true_tile on_false_value mask dtype
@@ -148,6 +153,8 @@ register_move            0.2     dst imm
 register_move            0.6-0.7 dst src
 register_store           0.2-0.7 dst src
 rng                      0.2-0.7 dst engine name
+scalar_load              0.7     src
+scalar_store             0.7     dst value
 scalar_tensor_tensor     0.1     data op0 operand0 op1 operand1 reverse0 reverse1 dtype
                                  mask
 scalar_tensor_tensor     0.2-0.7 dst data op0 operand0 op1 operand1 reverse0 reverse1
@@ -187,7 +194,8 @@ tensor_tensor            0.2-0.7 dst data1 data2 op engine name
 tensor_tensor_scan       0.1     data0 data1 initial op0 op1 reverse0 reverse1 dtype
                                  mask
 tensor_tensor_scan       0.2-0.7 dst data0 data1 initial op0 op1 reverse0 reverse1 name
-topk                     0.6-0.7 val_dst idx_dst src n name
+topk                     0.6     val_dst idx_dst src n name
+topk                     0.7     val_dst idx_dst src n sorted name
 """
 
 _LANGUAGE: Final = """
@@ -283,6 +291,7 @@ greater_equal            0.6-0.7 x y dtype
 hbm                      0.6-0.7 value
 int16                    0.2-0.7 value
 int32                    0.2-0.7 value
+int64                    0.7     value
 int8                     0.2-0.7 value
 invert                   0.6-0.7 x dtype
 is_hbm                   0.6-0.7 buffer
@@ -410,6 +419,7 @@ transpose                0.6-0.7 x dtype
 trunc                    0.6-0.7 x dtype
 uint16                   0.2-0.7 value
 uint32                   0.2-0.7 value
+uint64                   0.7     value
 uint8                    0.2-0.7 value
 var                      0.1     x axis dtype mask
 var                      0.6-0.7 x axis dtype keepdims

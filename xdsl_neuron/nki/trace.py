@@ -13,6 +13,7 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.neuron import AluOpAttr, TensorType
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Space
@@ -21,7 +22,7 @@ from xdsl_neuron.nki.assignment import AssignmentBuilders
 from xdsl_neuron.nki.cores import Meeting, Meetings
 from xdsl_neuron.nki.grid import GridDim
 from xdsl_neuron.tracer.context import current
-from xdsl_neuron.tracer.errors import NKIRuntimeError, NKISyntaxError
+from xdsl_neuron.tracer.errors import NKIRuntimeError, NKISyntaxError, NKITypeError
 from xdsl_neuron.tracer.index import Expr, IndexExpr, Mask
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.tracer.state import Dep
@@ -111,6 +112,8 @@ class KernelTrace(AssignmentBuilders):
             self.settle()
         if self._point is None:
             self.addresses.check(views, len(kind.OUTS))
+        if issubclass(kind, ComputeInstruction):
+            _check_computable(views)
         return super().emit(
             kind,
             views,
@@ -405,3 +408,13 @@ def session() -> KernelTrace:
     if not isinstance(found, KernelTrace):
         raise NKIRuntimeError("the running trace is not one of a kernel language")
     return found
+
+
+def _check_computable(views: Sequence[View | None]) -> None:
+    """No engine computes on elements of 8 bytes (nki.md 4.2, 5.1; the types of 0.7)."""
+    for view in views:
+        if view is not None and view.element_type.bytes > Arch.max_element_bytes:
+            raise NKITypeError(
+                f"{view!r}: no engine computes on {view.element_type.nki_name}; DMA "
+                "moves it, nisa.scalar_load reads one, a view of uint32 has its halves"
+            )

@@ -13,10 +13,10 @@ from xdsl_neuron.dialects.neuron import (
     AluOpAttr,
 )
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import AccumulateCommand, ActivationFunction, AluOp
+from xdsl_neuron.isa import AccumulateCommand, ActivationFunction, AluOp, Engine
 from xdsl_neuron.tracer.index import Mask
 from xdsl_neuron.tracer.state import Dep
-from xdsl_neuron.tracer.tiles import Number, TileBuilders, immediate
+from xdsl_neuron.tracer.tiles import ENGINES, Number, TileBuilders, immediate
 from xdsl_neuron.tracer.views import View
 
 
@@ -212,6 +212,7 @@ class AccumulatorBuilders(TileBuilders):
         deps: Sequence[Dep] = (),
         name: str | None = None,
         dst: View | None = None,
+        engine: Engine = Engine.UNASSIGNED,
     ) -> View:
         """`op(data * scale + bias)`, its rows added up."""
         if dst is None:
@@ -219,6 +220,7 @@ class AccumulatorBuilders(TileBuilders):
         properties: dict[str, Attribute] = {
             "func": ActivationFunctionAttr(op),
             "reduce_op": AluOpAttr(reduce_op),
+            "engine": ENGINES[engine],
         }
         column = scalar_operand(properties, "bias_imm", bias)
         factor = scalar_operand(
@@ -300,13 +302,17 @@ class AccumulatorBuilders(TileBuilders):
         reduce_op: AluOp,
         fold: Fold,
         name: str | None = None,
+        engine: Engine = Engine.UNASSIGNED,
     ) -> View:
         """
         `op((data op0 imm0) op1 imm1)`, its rows folded unless `fold` is absent.
 
         A stage is (operation, scalar, reversed).
         """
-        properties: dict[str, Attribute] = {"func": ActivationFunctionAttr(op)}
+        properties: dict[str, Attribute] = {
+            "func": ActivationFunctionAttr(op),
+            "engine": ENGINES[engine],
+        }
         scalars: list[View | None] = []
         for at, (alu, scalar, reverse) in enumerate(stages):
             if alu is not None:

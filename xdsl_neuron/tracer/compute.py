@@ -156,11 +156,15 @@ class ComputeBuilders(TileBuilders):
         name: str | None = None,
         deps: Sequence[Dep] = (),
         dst: View | None = None,
+        engine: Engine = Engine.UNASSIGNED,
     ) -> View:
-        """`op(tensor * scale + bias)` in fp32 on the scalar engine."""
+        """`op(tensor * scale + bias)` in fp32."""
         if dst is None:
             dst = self.new_tile(tensor.shape, dtype or tensor.element_type)
-        properties: dict[str, Attribute] = {"func": _FUNCTIONS[op]}
+        properties: dict[str, Attribute] = {
+            "func": _FUNCTIONS[op],
+            "engine": ENGINES[engine],
+        }
         if bias is not None and not isinstance(bias, View):
             properties["bias_imm"] = immediate(float(bias))
         if not isinstance(scale, View) and scale != 1.0:

@@ -3,10 +3,12 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_neuron.affine import Affine, FloorDiv, Index
 from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.instruction import REGISTER_BITS
 from xdsl_neuron.dialects.neuron import AffineAttr, AluOpAttr
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.tracer.index import Expr
@@ -25,17 +27,18 @@ def is_plain(value: Affine) -> bool:
 class RegisterBuilders(TileBuilders):
     """Arithmetic of the sequencers, and run-time loops (bir.md 6.12, 7.6)."""
 
-    def register_alu(self, op: AluOp, lhs: Expr, rhs: Expr) -> Affine:
-        """A register that holds `lhs op rhs`."""
-        self.emit(
-            penguin.RegisterAluOp,
-            [],
-            {
-                "op": AluOpAttr(op),
-                "lhs": AffineAttr(self.plain(lhs)),
-                "rhs": AffineAttr(self.plain(rhs)),
-            },
-        )
+    def register_alu(
+        self, op: AluOp, lhs: Expr, rhs: Expr, bits: int = REGISTER_BITS
+    ) -> Affine:
+        """A register, or a pair, that holds `lhs op rhs`."""
+        properties: dict[str, Attribute] = {
+            "op": AluOpAttr(op),
+            "lhs": AffineAttr(self.plain(lhs, bits)),
+            "rhs": AffineAttr(self.plain(rhs, bits)),
+        }
+        if bits != REGISTER_BITS:
+            properties["is_64bit"] = UnitAttr()
+        self.emit(penguin.RegisterAluOp, [], properties)
         return self._result()
 
     def register_move(self, value: Expr) -> Affine:
@@ -50,7 +53,7 @@ class RegisterBuilders(TileBuilders):
         value.name_hint = self.locator.variable() or "r"
         return self.add_register(value)
 
-    def plain(self, value: Expr) -> Affine:
+    def plain(self, value: Expr, bits: int = REGISTER_BITS) -> Affine:
         """The expression as one register or constant; sums are computed (bir.md 5)."""
         value = Affine.of(value)
         if is_plain(value):
@@ -59,13 +62,13 @@ class RegisterBuilders(TileBuilders):
         for atom, factor in value.terms:
             term = self._atom(atom)
             if factor != 1:
-                term = self.register_alu(AluOp.MULT, term, factor)
+                term = self.register_alu(AluOp.MULT, term, factor, bits)
             if found is not None:
-                term = self.register_alu(AluOp.ADD, found, term)
+                term = self.register_alu(AluOp.ADD, found, term, bits)
             found = term
         assert found is not None
         if value.constant:
-            found = self.register_alu(AluOp.ADD, found, value.constant)
+            found = self.register_alu(AluOp.ADD, found, value.constant, bits)
         return found
 
     def _atom(self, atom: object) -> Affine:

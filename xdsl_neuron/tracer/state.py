@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
-from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instruction import Instruction, register_bits
 from xdsl_neuron.dialects.neuron import (
     FORMAT_VERSION,
     AffineAttr,
@@ -148,7 +148,8 @@ class TraceState:
         number = len(self.loops)
         self.loops.append(Register(number, value, self.block))
         self._numbers[value] = number
-        self._reach.append((-(1 << 31), (1 << 32) - 1))
+        bits = register_bits(value)
+        self._reach.append((-(1 << bits - 1), (1 << bits) - 1))
         return Affine.index(number)
 
     def bounds(

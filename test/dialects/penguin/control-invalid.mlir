@@ -41,6 +41,45 @@ penguin.func @loops(a = %a: !neuron.tensor<8x8xi32, hbm>) {
 
 // -----
 
+penguin.func @pairs(inout i = %i: !neuron.tensor<8x8xi32, hbm>, inout l = %l: !neuron.tensor<8x8xi64, hbm>) {
+  %n = penguin.load_tensor_to_register %i[3][1 x 1]
+  %p = penguin.load_tensor_to_register %l[3][1 x 1]
+  %q = penguin.register_alu mult {lhs = %p, rhs = 4294967296, is_64bit}
+  // near miss: `%q` -> `%n`
+  // expected-error @below {{'rhs' is a pair of registers, expected one register of 32 bits}}
+  %x = penguin.register_alu add {lhs = %n, rhs = %q}
+  // near miss: `%p` -> `%n`
+  // expected-error @below {{'value' is a pair of registers, expected one register of 32 bits}}
+  %v = penguin.register_move {value = %p, dtype = u32}
+  // near miss: `%p` -> `%n`
+  // expected-error @below {{register and tensor must have the same number of bytes. Got src=int64 dst=int32}}
+  penguin.store_register_to_tensor %i[0][1 x 1] {value = %p}
+  // near miss: `%n` -> `%q`
+  // expected-error @below {{register and tensor must have the same number of bytes. Got src=int32 dst=int64}}
+  penguin.store_register_to_tensor %l[0][1 x 1] {value = %n}
+  // near miss: `%i[0]` -> `%l[0]`
+  // expected-error @below {{register and tensor must have the same number of bytes. Got src=int64 dst=int32}}
+  penguin.store_register_to_tensor %i[0][1 x 1] {value = 4294967296}
+  penguin.store_register_to_tensor %l[0][1 x 1] {value = 1}
+  // near miss: `%p` -> `%n`
+  // expected-error @below {{expressions currently: the upper bound is a pair of registers}}
+  penguin.dynamic_for %k = 0 to %p {
+  }
+  // near miss: `continue_if %p` -> `continue_if %n`
+  // expected-error @below {{DoWhile: condition is a runtime integer, got a pair of registers}}
+  penguin.do_while {
+    penguin.continue_if %p
+  }
+  %t = penguin.alloc : <1x8xi32, sbuf>
+  penguin.dma_copy %t <- %i[%p][8 x 1, 1 x 8]
+  // near miss: `%p` -> `%n`
+  // expected-error @below {{an offset of 64 bits reaches HBM only, but 'dst' is t: i32[1, 4] in sbuf; use a register of 32 bits}}
+  penguin.dma_copy %t[0, %p][1 x 1, 1 x 4] <- %i[0][8 x 1, 1 x 4]
+  penguin.return
+}
+
+// -----
+
 penguin.func @registers(inout a = %a: !neuron.tensor<8x8xf32, hbm>, inout i = %i: !neuron.tensor<8x8xi32, hbm>) {
   %n = penguin.load_tensor_to_register %i[3][1 x 1]
   // near miss: `average` -> `add`

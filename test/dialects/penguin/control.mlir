@@ -11,8 +11,10 @@ penguin.func @f(inout a = %a: !neuron.tensor<8x8xi32, hbm>) {
   %m = penguin.register_alu mult {lhs = %n, rhs = -4}
   // CHECK-NEXT: %w = penguin.register_alu add {lhs = %n, rhs = %m, is_64bit}
   %w = penguin.register_alu add {lhs = %n, rhs = %m, is_64bit}
-  // CHECK-NEXT: %v = penguin.register_move @v {value = %w, dtype = u32}
-  %v = penguin.register_move @v {value = %w, dtype = u32}
+  // CHECK-NEXT: %x = penguin.register_alu mult {lhs = %w, rhs = 4294967296, is_64bit}
+  %x = penguin.register_alu mult {lhs = %w, rhs = 4294967296, is_64bit}
+  // CHECK-NEXT: %v = penguin.register_move @v {value = %m, dtype = u32}
+  %v = penguin.register_move @v {value = %m, dtype = u32}
   // CHECK-NEXT: %u = penguin.register_move {value = 7}
   %u = penguin.register_move {value = 7}
   // CHECK-NEXT: penguin.dynamic_for %i = 2 to %u * 2 + 1 step 3 {

@@ -46,8 +46,11 @@ penguin.activate2 Exp %a <- %a {alpha = 0.5}
 // expected-error @below {{tile shape mismatch}}
 penguin.activate2 Exp %a <- %t
 // near miss: ` {engine = DVE}` -> ``
-// expected-error @below {{runs on engine DVE, expected one of Activation or Unassigned}}
+// expected-error @below {{runs on engine DVE, expected one of Activation, Pool or Unassigned}}
 penguin.activate2 Exp %a <- %a {engine = DVE}
+// near miss: ` {engine = Pool}` -> ``
+// expected-error @below {{runs on engine Pool, expected one of Activation or Unassigned}}
+penguin.activate2_reduce Exp %a <- %a {engine = Pool}
 
 // -----
 

@@ -138,6 +138,9 @@ penguin.activation Exp %o <- %o, scale = %h
 builtin.module attributes {neuron.target = #neuron.target<trn1>} {
   %o = penguin.alloc : <128x512xf32, sbuf>
   %b = penguin.alloc : <128x1xf32, sbuf>
+  // near miss: ` {engine = Pool}` -> ``
+  // expected-error @below {{'penguin.activation' runs on engine Pool from trn3 on, got trn1; use the scalar engine}}
+  penguin.activation Exp %o <- %o {engine = Pool}
   // near miss: `Reciprocal` -> `Exp`
   // expected-error @below {{reciprocal must have bias=None for trn1.}}
   penguin.activation Reciprocal %o <- %o, bias = %b

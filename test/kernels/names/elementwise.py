@@ -384,6 +384,17 @@ INSTRUCTIONS = (
         target="trn3",
         want=lambda x, c: _flat(lambda a, b: np.maximum(a * b + 1, 0), x, c),
     ),
+    Row(
+        name="nisa.activate2",
+        note="on gpsimd",
+        operands=(Operand("bf16"), Operand(shape=column)),
+        outs=one("bf16"),
+        destination=lambda out, x, c: nisa.activate2(
+            out, nl.relu, x, c, 1.0, nl.multiply, nl.add, engine=nisa.engine.gpsimd
+        ),
+        target="trn3",
+        want=lambda x, c: _flat(lambda a, b: np.maximum(a * b + 1, 0), x, c),
+    ),
 )
 
 ROWS = (*LANGUAGE, *INSTRUCTIONS)

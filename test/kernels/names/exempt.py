@@ -3,9 +3,10 @@
 VALUES = """
 nl.average nl.bypass nl.prelu nl.bfloat16 nl.bool_ nl.float16 nl.float32
 nl.float4_e2m1fn_x4 nl.float8_e4m3 nl.float8_e4m3fn nl.float8_e4m3fn_x4 nl.float8_e5m2
-nl.float8_e5m2_x4 nl.float8_e8m0fnu nl.int16 nl.int32 nl.int8 nl.tfloat32 nl.uint16
-nl.uint32 nl.uint8 nl.hbm nl.private_hbm nl.psum nl.sbuf nl.shared_hbm nl.tile_size
-nl.nc nl.par_dim nl.NkiGrid nl.NkiTileGrid nl.NkiBlockGrid
+nl.float8_e5m2_x4 nl.float8_e8m0fnu nl.int16 nl.int32 nl.int64 nl.int8 nl.tfloat32
+nl.uint16 nl.uint32 nl.uint64 nl.uint8 nl.hbm nl.private_hbm nl.psum nl.sbuf
+nl.shared_hbm nl.tile_size nl.nc nl.par_dim nl.NkiGrid
+nl.NkiTileGrid nl.NkiBlockGrid
 """
 QUERIES = """
 nl.is_hbm nl.is_on_chip nl.is_psum nl.is_sbuf nl.num_programs nl.program_id

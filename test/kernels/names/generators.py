@@ -188,6 +188,16 @@ def _through_register(out: Any, x: Any) -> None:
     nisa.register_store(out, register)
 
 
+def _through_scalar(out: Any, x: Any) -> None:
+    nisa.scalar_store(out, nisa.scalar_load(x))
+
+
+def _computed_scalar(out: Any, x: Any) -> None:
+    scalar = nisa.scalar_load(x)
+    assert isinstance(scalar, nisa.NkiScalar)
+    nisa.scalar_store(out, 7 - scalar * scalar * 4 + 1)
+
+
 def _moved_register(out: Any, x: Any) -> None:
     register, other = nisa.register_alloc(x), nisa.register_alloc(3)
     nisa.register_move(other, register)
@@ -209,6 +219,24 @@ REGISTERS = tuple(
         ("register_store", _through_register),
         ("register_alloc", _moved_register),
         ("register_move", _moved_register),
+    )
+)
+
+SCALARS = tuple(
+    Row(
+        name=f"nisa.{name}",
+        shapes=((1, 1),),
+        operands=one(dtype, draw=integers(-(1 << 31), 1 << 31)),
+        outs=one(dtype),
+        destination=call,
+        want=want,
+        note=dtype,
+    )
+    for dtype in ("i32", "i64")
+    for name, call, want in (
+        ("scalar_load", _through_scalar, lambda x: x),
+        ("scalar_store", _through_scalar, lambda x: x),
+        ("NkiScalar", _computed_scalar, lambda x: 8 - 4 * x * x),
     )
 )
 
@@ -252,20 +280,19 @@ def _sixteen(random: np.random.Generator, shape: Shape, dtype: str) -> Array:
     return random.permutation(count).reshape(shape).astype(STORAGE[dtype])
 
 
-def _largest(x: Array) -> tuple[Array, Array]:
-    """Of the snake through each 16 partitions, ascending."""
-    values, places = [], []
-    for row in range(x.shape[0]):
-        first = row // 16 * 16
-        snake = x[first : first + 16].astype(F32).T.reshape(-1)[:20]
-        taken = np.argsort(-snake, kind="stable")[:5]
-        values.append(snake[taken][::-1])
-        places.append(taken[::-1])
-    return np.array(values), np.array(places, np.uint32)
+def _largest(values: Array, places: Array, x: Array) -> tuple[Array, Array]:
+    """The 16 largest of the snake through each 16 partitions, ascending."""
+    values, places = values.astype(F32), places.copy()
+    for first in range(0, x.shape[0], 16):
+        group = slice(first, first + 16)
+        snake = x[group].astype(F32).T.reshape(-1)[:20]
+        taken = np.argsort(-snake, kind="stable")[:16][::-1]
+        values[group, 0], places[group, 0] = snake[taken], taken
+    return values, places
 
 
-def _five(shape: Shape) -> Shape:
-    return (shape[0], 5)
+def _sixteen_columns(shape: Shape) -> Shape:
+    return (shape[0], 16)
 
 
 INDICES = (
@@ -292,11 +319,15 @@ INDICES = (
         name="nisa.topk",
         shapes=((16, 2), (32, 3), (128, 2)),
         operands=one("bf16", draw=_sixteen, never=("broadcast",)),
-        outs=(Operand("bf16", shape=_five), Operand("u32", shape=_five)),
+        outs=(
+            Operand("bf16", shape=_sixteen_columns),
+            Operand("u32", shape=_sixteen_columns),
+        ),
+        updates=True,
         destination=lambda out, places, x: nisa.topk(out, places, x, 20),
         thorough=False,
         want=_largest,
     ),
 )
 
-ROWS = (*RANDOM, *REGISTERS, *INDICES)
+ROWS = (*RANDOM, *REGISTERS, *SCALARS, *INDICES)

@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine, Index
 from xdsl_neuron.dialects.gate import check_gates, gate
+from xdsl_neuron.dialects.instruction import REGISTER_BITS, register_bits
 from xdsl_neuron.dialects.instruction_text import integer, value_text
 from xdsl_neuron.dialects.neuron import AffineAttr
 from xdsl_neuron.dialects.neuron.text import Cursor, resume
@@ -110,6 +111,11 @@ class DynamicFor(IRDLOperation):
                 "Only scalar values supported in Dynamic For Loop upper bound "
                 "expressions currently: the upper bound is no register"
             )
+        if register_bits(self.registers[0]) != REGISTER_BITS:
+            raise VerifyException(
+                "Only scalar values supported in Dynamic For Loop upper bound "
+                "expressions currently: the upper bound is a pair of registers"
+            )
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -187,6 +193,10 @@ class DoWhile(IRDLOperation):
         if not isinstance(last.condition, OpResult):
             raise VerifyException(
                 "DoWhile: condition is a runtime integer, got a loop index"
+            )
+        if register_bits(last.condition) != REGISTER_BITS:
+            raise VerifyException(
+                "DoWhile: condition is a runtime integer, got a pair of registers"
             )
 
     @classmethod

@@ -248,9 +248,9 @@ class TensorScalarConst(ComputeInstruction):
 
 
 class Activation(TensorIndirect):
-    """`dst = func(src * scale + bias)` in fp32 on the scalar engine."""
+    """`dst = func(src * scale + bias)` in fp32 on the scalar engine, or on GpSIMD."""
 
-    ENGINES: ClassVar = (Engine.ACTIVATION,)
+    ENGINES: ClassVar = (Engine.ACTIVATION, Engine.POOL)
     OUTS: ClassVar = ("dst",)
     INS: ClassVar = ("src", "bias", "scale", "dst_index", "src_index")
     HEADER: ClassVar = ("func",)
@@ -303,6 +303,16 @@ class Activation(TensorIndirect):
             raise VerifyException(
                 f"'scale' param of '{self.name}' must be a scalar or vector of type "
                 f"float32, got '{scale.dtype.nki_name}'"
+            )
+
+    @gate("Activation on Pool from level 40", "nki.isa.activation of NKI 0.7")
+    def activation_on_pool(self) -> None:
+        """GpSIMD has activations from gen4; bir.md 7.3 has them on Activation alone."""
+        arch = target_of(self)
+        if self.engine.data is Engine.POOL and arch is not None and arch.level < 40:
+            raise VerifyException(
+                f"'{self.name}' runs on engine Pool from trn3 on, got {arch.name}; use "
+                "the scalar engine"
             )
 
     @gate("...reciprocal must have bias=None for trn1.", "penguin.md 7")

@@ -100,7 +100,7 @@ class ExponentialReduce(Loading, BoxMasked, Exponential):
 class Activate2(TensorIndirect):
     """`dst = func((src op0 scalar0) op1 scalar1; alpha)` in fp32."""
 
-    ENGINES: ClassVar = (Engine.ACTIVATION,)
+    ENGINES: ClassVar[tuple[Engine, ...]] = (Engine.ACTIVATION, Engine.POOL)
     OUTS: ClassVar[tuple[str, ...]] = ("dst",)
     INS: ClassVar = ("src", "scalar0", "scalar1", "dst_index", "src_index")
     HEADER: ClassVar = ("func",)
@@ -179,6 +179,7 @@ class Activate2(TensorIndirect):
 class Activate2Reduce(Accumulating, BoxMasked, Activate2):
     """An activation with two ALU stages, its rows folded into the accumulators."""
 
+    ENGINES: ClassVar[tuple[Engine, ...]] = (Engine.ACTIVATION,)
     COMMANDS: ClassVar = ("idle", "reset", "reduce", "reset_reduce")
     OUTS: ClassVar[tuple[str, ...]] = ("dst", "reduce_res")
 

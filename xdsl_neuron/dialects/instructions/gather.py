@@ -10,6 +10,7 @@ from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.masks import BoxMasked, Unmasked
+from xdsl_neuron.dialects.instructions.registers import INTEGERS
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
@@ -291,7 +292,9 @@ class Gather(BoxMasked):
 
 class TensorLoad(Instruction):
     """
-    Loads one 32-bit integer into a register: an `index` that offsets may use.
+    Loads one integer into a register: an `index` that offsets may use.
+
+    One of 64 bits goes into a pair of registers (dma.md 10.7).
 
         %r = penguin.load_tensor_to_register %t[0, 0][1 x 1]
     """
@@ -302,19 +305,24 @@ class TensorLoad(Instruction):
     src = operand_def(TensorType)
     result = result_def(IndexType)
 
+    @property
+    def result_bits(self) -> int:
+        """Bits of the register, or pair, that is loaded."""
+        return self.data()["src"].dtype.bytes * 8
+
     @gate(
         "InstTensorLoad/InstTensorSave register and tensor must have the same number "
         "of bytes. Got src={src_type} dst={dst_type}",
         "dma.md 9.4 EBIR011",
     )
     def one_element(self) -> None:
-        """Exactly one 32-bit integer in HBM or SBUF."""
+        """Exactly one integer of 32 or 64 bits in HBM or SBUF."""
         src = self.data()["src"]
         if src.access.count != 1:
             raise VerifyException(
                 f"a register holds one element, got {src.access.count} ({src})"
             )
-        if src.dtype not in (DType.INT32, DType.UINT32):
+        if src.dtype not in INTEGERS:
             raise VerifyException(
                 "InstTensorLoad/InstTensorSave register and tensor must have the same "
                 f"number of bytes. Got src={src.dtype.bir_name} dst=int32"

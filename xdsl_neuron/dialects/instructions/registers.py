@@ -14,7 +14,12 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine, Index
 from xdsl_neuron.dialects.gate import gate
-from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instruction import (
+    PAIR_BITS,
+    REGISTER_BITS,
+    Instruction,
+    register_bits,
+)
 from xdsl_neuron.dialects.neuron import AffineAttr, AluOpAttr, DTypeAttr, TensorType
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Space
@@ -28,9 +33,8 @@ _NOT_ON_REGISTERS: Final = frozenset(
         AluOp.MOD_INT,
     }
 )
-REGISTER_BITS: Final = 32
-PAIR_BITS: Final = 64
-"""Bits of one register, and of a pair (bir.md 5)."""
+INTEGERS: Final = (DType.INT32, DType.UINT32, DType.INT64, DType.UINT64)
+"""Element types that fill a register or a pair (dma.md 10.7)."""
 
 
 class RegisterInstruction(Instruction):
@@ -50,7 +54,11 @@ class RegisterInstruction(Instruction):
                 yield name, value.data
 
     def check_register(self, name: str, value: Affine, bits: int) -> None:
-        """One register, or an immediate of so many bits, signed or unsigned."""
+        """
+        One register, or an immediate of so many bits, signed or unsigned.
+
+        A pair may read one register, not the other way round (our choice).
+        """
         if value.is_constant:
             if not -(1 << bits - 1) <= value.constant < 1 << bits:
                 raise VerifyException(
@@ -65,6 +73,18 @@ class RegisterInstruction(Instruction):
                 f"'{name}' must be a register or an immediate, got the expression "
                 f"{value}"
             )
+        if self.bits_of(value) > bits:
+            raise VerifyException(
+                f"'{name}' is a pair of registers, expected one register of {bits} bits"
+            )
+
+    def bits_of(self, value: Affine) -> int:
+        """Bits of what a register field names."""
+        if value.is_constant:
+            fits = -(1 << 31) <= value.constant < 1 << 32
+            return REGISTER_BITS if fits else PAIR_BITS
+        (position,) = value.positions
+        return register_bits(self.loop_indices()[position])
 
     @gate("a sequencer instruction has no mask", "bir.md 6.12", "our choice")
     def unmasked(self) -> None:
@@ -91,15 +111,15 @@ class RegisterAlu(RegisterInstruction):
     result = result_def(IndexType)
 
     @property
-    def bits(self) -> int:
-        """Bits the operation works on."""
+    def result_bits(self) -> int:
+        """Bits the operation works on, and those of its result."""
         return REGISTER_BITS if self.is_64bit is None else PAIR_BITS
 
     @gate("dst = src op imm-or-reg", "bir.md 6.12")
     def register_operands(self) -> None:
         """Both sides are a register or an immediate that fits."""
         for name, value in self.registers_read():
-            self.check_register(name, value, self.bits)
+            self.check_register(name, value, self.result_bits)
 
     @gate("average/elemwise_mul/30-32 rejected by encoder", "bir.md 6.12")
     def register_operation(self) -> None:
@@ -125,6 +145,11 @@ class RegisterMove(RegisterInstruction):
     dtype = prop_def(DTypeAttr, default_value=DTypeAttr(DType.INT32))
     result = result_def(IndexType)
 
+    @property
+    def result_bits(self) -> int:
+        """Bits of the register that is set."""
+        return self.dtype.data.bytes * 8
+
     @gate("RegisterMove dtypes fp32, uint32, int32, int64", "bir.md 6.12")
     def move_dtype(self) -> None:
         """One of four types, and a value that fits."""
@@ -134,7 +159,7 @@ class RegisterMove(RegisterInstruction):
                 "RegisterMove has dtypes float32, uint32, int32, int64, got "
                 f"{dtype.bir_name}"
             )
-        self.check_register("value", self.value.data, dtype.bytes * 8)
+        self.check_register("value", self.value.data, self.result_bits)
 
     @gate("64bit REG MOVE instr must have ImmediateValue src", "bir.md 6.12")
     def wide_move(self) -> None:
@@ -145,7 +170,7 @@ class RegisterMove(RegisterInstruction):
 
 class TensorSave(RegisterInstruction):
     """
-    Stores a register into one element of 32 bits.
+    Stores a register into one element of 32 bits, or a pair into one of 64.
 
         penguin.store_register_to_tensor %t[0, 3][1 x 1] {value = %r}
     """
@@ -162,17 +187,22 @@ class TensorSave(RegisterInstruction):
         "dma.md 9.4 EBIR011",
     )
     def one_saved_element(self) -> None:
-        """Exactly one 32-bit integer in HBM or SBUF."""
+        """Exactly one integer in HBM or SBUF, as wide as the register."""
         dst = self.data()["dst"]
         if dst.access.count != 1:
             raise VerifyException(
                 f"a register holds one element, got {dst.access.count} ({dst})"
             )
-        if dst.dtype not in (DType.INT32, DType.UINT32):
-            raise VerifyException(
-                "InstTensorLoad/InstTensorSave register and tensor must have the same "
-                f"number of bytes. Got src=int32 dst={dst.dtype.bir_name}"
-            )
         if dst.space is Space.PSUM:
             raise VerifyException("InstTensorLoad/InstTensorSave cannot write psum")
-        self.check_register("value", self.value.data, REGISTER_BITS)
+        value = self.value.data
+        self.check_register("value", value, PAIR_BITS)
+        bits, found = dst.dtype.bytes * 8, self.bits_of(value)
+        # An immediate is as wide as it has to be, or wider.
+        fits = found == bits or (found < bits and value.is_constant)
+        if dst.dtype not in INTEGERS or not fits:
+            src = DType.INT64 if found == PAIR_BITS else DType.INT32
+            raise VerifyException(
+                "InstTensorLoad/InstTensorSave register and tensor must have the same "
+                f"number of bytes. Got src={src.bir_name} dst={dst.dtype.bir_name}"
+            )

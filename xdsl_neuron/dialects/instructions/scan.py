@@ -33,7 +33,7 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
 )
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import AluOp
+from xdsl_neuron.isa import AluOp, Engine
 
 ROW_REDUCE_OPS = (AluOp.ADD, AluOp.SUBTRACT, AluOp.MULT, AluOp.MAX, AluOp.MIN)
 """What an accumulator register folds with (penguin.md 7 tensor_scalar_reduce)."""
@@ -243,6 +243,7 @@ class TensorScalarReduce(Loading, BoxMasked, TensorIndirect):
 class ActivationReduce(Accumulating, BoxMasked, Activation):
     """`dst = func(src * scale + bias)`, its rows added up in the accumulators."""
 
+    ENGINES: ClassVar = (Engine.ACTIVATION,)
     COMMANDS: ClassVar = ("idle", "reset", "reduce", "reset_reduce")
     OUTS: ClassVar = ("dst", "reduce_res")
     INS: ClassVar = ("src", "bias", "scale", "dst_index", "src_index")

@@ -65,9 +65,11 @@ from xdsl_neuron.nki.isa.rows import (
     sequence_bounds,
     tensor_partition_reduce,
 )
+from xdsl_neuron.nki.isa.scalars import scalar_load, scalar_store
 from xdsl_neuron.nki.isa.system import core_barrier, get_nc_sub_version, sendrecv
 from xdsl_neuron.nki.isa.topk import topk
 from xdsl_neuron.nki.registers import Register as VirtualRegister
+from xdsl_neuron.nki.scalars import NkiScalar
 from xdsl_neuron.tracer.errors import NKIError as NkiValidationError
 
 tensor_engine = engine.tensor
@@ -84,6 +86,7 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "NkiInstruction",
+    "NkiScalar",
     "NkiValidationError",
     "VirtualRegister",
     "activate2",
@@ -132,6 +135,8 @@ __all__ = [
     "register_store",
     "rng",
     "scalar_engine",
+    "scalar_load",
+    "scalar_store",
     "scalar_tensor_tensor",
     "select_reduce",
     "sendrecv",

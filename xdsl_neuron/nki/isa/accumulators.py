@@ -12,8 +12,9 @@ from xdsl_neuron.nki.arguments import (
     as_optional_operand,
     as_view,
 )
-from xdsl_neuron.nki.enums import as_reduce_cmd, reduce_cmd
+from xdsl_neuron.nki.enums import as_reduce_cmd, engine, reduce_cmd
 from xdsl_neuron.nki.instruction import instruction
+from xdsl_neuron.nki.isa.compute import as_activation_engine
 from xdsl_neuron.nki.ops import OPS, as_alu, as_function
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError
@@ -230,12 +231,14 @@ def activate2(
     reduce_op: Any = None,
     reduce_res: Any = None,
     reduce_cmd: Any = reduce_cmd.idle,
+    engine: Any = engine.scalar,
     name: str | None = None,
 ) -> None:
     """
     `dst = op((data op0 imm0) op1 imm1)`, its rows folded by `reduce_op` (trn3).
 
-    An operation may be None.
+    An operation may be None. `engine` (0.7) is the scalar engine or, without a fold,
+    GpSIMD.
     """
     stages = [
         (
@@ -257,4 +260,5 @@ def activate2(
         as_reduce_op(reduce_op, "activate2", AluOp.ADD),
         as_fold(reduce_cmd, reduce_res),
         name=as_name(name),
+        engine=as_activation_engine(engine),
     )

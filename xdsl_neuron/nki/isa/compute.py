@@ -25,10 +25,16 @@ from xdsl_neuron.tracer.errors import NKIValueError
 from xdsl_neuron.tracer.views import View
 
 _UNKNOWN = engine.unknown
+_SCALAR = engine.scalar
 
 
 def _on(value: Any) -> Engine:
     return Engine.UNASSIGNED if value is _UNKNOWN else as_engine(value)
+
+
+def as_activation_engine(value: Any) -> Engine:
+    """The scalar engine is the one that activations run on by default."""
+    return Engine.UNASSIGNED if value is _SCALAR else as_engine(value)
 
 
 @instruction
@@ -113,9 +119,14 @@ def activation(
     reduce_op: Any = None,
     reduce_res: Any = None,
     reduce_cmd: Any = reduce_cmd.idle,
+    engine: Any = _SCALAR,
     name: str | None = None,
 ) -> None:
-    """`dst = op(data * scale + bias)`."""
+    """
+    `dst = op(data * scale + bias)`, its rows added up with a `reduce_cmd`.
+
+    `engine` (0.7) is the scalar engine or, on trn3 and without a fold, GpSIMD.
+    """
     fold = as_fold(reduce_cmd, reduce_res)
     if not fold.is_absent:
         session().activation_reduce(
@@ -127,6 +138,7 @@ def activation(
             as_operand(scale, "scale"),
             dst=as_view(dst, "dst"),
             name=as_name(name),
+            engine=as_activation_engine(engine),
         )
         return
     session().activation(
@@ -136,6 +148,7 @@ def activation(
         as_operand(scale, "scale"),
         dst=as_view(dst, "dst"),
         name=as_name(name),
+        engine=as_activation_engine(engine),
     )
 
 

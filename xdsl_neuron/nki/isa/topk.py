@@ -4,10 +4,11 @@ from typing import Any, Final
 
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Space
-from xdsl_neuron.nki.arguments import as_integer, as_view
+from xdsl_neuron.nki.arguments import as_flag, as_integer, as_view
 from xdsl_neuron.nki.instruction import instruction
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError
+from xdsl_neuron.tracer.slicing import subscript
 from xdsl_neuron.tracer.views import Layout, View
 
 GROUP: Final = 16
@@ -18,16 +19,29 @@ WIDTH: Final = 8
 
 
 @instruction
-def topk(val_dst: Any, idx_dst: Any, src: Any, n: Any, name: str | None = None) -> None:
+def topk(
+    val_dst: Any,
+    idx_dst: Any,
+    src: Any,
+    n: Any,
+    sorted: bool = False,
+    name: str | None = None,
+) -> None:
     """
-    The K largest of `n` elements, ascending, and their positions in the snake.
+    The K largest of `n` elements, and their positions in the snake.
 
     `src` is bf16 (P, at least n / 16) with P a multiple of 16, `val_dst` bf16 (P, K),
-    `idx_dst` uint32 (P, K). Every partition of a group of 16 gets the group's result;
-    of equal elements those further in front are taken, and stand behind (our choice).
+    `idx_dst` uint32 (P, K). Each 16 partitions are a problem of their own. Result j is
+    in partition j % 16, column j // 16 of its group (0.7); what the last column holds
+    behind result K - 1 is undefined, and further columns are not written.
+
+    Our choice: this also for kernels of 0.6, whose page has all K results in every
+    partition, for the instruction is the same; ascending, as 0.6 says, `sorted` or not;
+    of equal elements those further in front are taken, and stand behind.
     On the device it is a program of GpSIMD without an instruction of its own; here it
     is made of the 8-wide searches, which bound `n` at 16384 and find -inf only once.
     """
+    as_flag(sorted, "sorted")
     values, places = as_view(val_dst, "val_dst"), as_view(idx_dst, "idx_dst")
     tile, count = as_view(src, "src"), as_integer(n, "n")
     _check(values, places, tile, count)
@@ -42,8 +56,8 @@ def topk(val_dst: Any, idx_dst: Any, src: Any, n: Any, name: str | None = None) 
         trace.max8(data, dst=largest)
         trace.find_index8(data, largest, dst=_columns(where, turn * WIDTH, WIDTH))
         data = trace.match_replace8(data, largest, -float("inf"))
-    trace.tensor_copy(_columns(found, k - 1, k, -1), values)
-    trace.tensor_copy(_columns(where, k - 1, k, -1), places, name=name)
+    _roll(_columns(found, k - 1, k, -1), values)
+    _roll(_columns(where, k - 1, k, -1), places, name)
 
 
 def _columns(tile: View, first: int, count: int, step: int = 1) -> View:
@@ -60,17 +74,50 @@ def _unrolled(src: View, count: int) -> View:
     held = trace.view.of(trace.create_tensor(src.shape, src.element_type, Space.HBM))
     trace.dma_copy(src, held)
     flat = trace.new_tile((rows, count), src.element_type)
-    full, rest = divmod(count, GROUP)
     for first in range(0, rows, GROUP):
-        for columns, height, start in ((full, GROUP, 0), (1, rest, full)):
-            if columns == 0 or height == 0:
-                continue
+        for columns, height, start in _parts(count):
             pairs = ((1, GROUP), (GROUP, columns), (1, height))
             target = Layout(pairs, 0, first, start * GROUP, flat.element_type)
             steps = ((0, GROUP), (1, columns), (width, height))
             source = Layout(steps, -1, 0, first * width + start, src.element_type)
             trace.dma_copy(held.with_layout(source), flat.with_layout(target))
     return flat
+
+
+def _roll(flat: View, dst: View, name: str | None = None) -> None:
+    """A group's results, which its partitions all have, as a snake through them."""
+    trace = session()
+    rows, count = flat.shape
+    ordered = trace.new_tile(flat.shape, flat.element_type)
+    trace.tensor_copy(flat, ordered)
+    held = trace.view.of(trace.create_tensor(flat.shape, flat.element_type, Space.HBM))
+    trace.dma_copy(ordered, held)
+    width = -(-count // GROUP)
+    snake = trace.new_tile((rows, width), flat.element_type)
+    for first in range(0, rows, GROUP):
+        for columns, height, start in _parts(count):
+            target = Layout(
+                ((1, height), (1, columns)), 0, first, start, flat.element_type
+            )
+            source = Layout(
+                ((1, height), (GROUP, columns)),
+                -1,
+                0,
+                first * count + start * GROUP,
+                flat.element_type,
+            )
+            trace.dma_copy(held.with_layout(source), snake.with_layout(target))
+    # The whole columns are written: behind the last result with what is undefined.
+    trace.tensor_copy(snake, subscript(dst, (slice(None), slice(0, width))), name=name)
+
+
+def _parts(count: int) -> list[tuple[int, int, int]]:
+    """The whole columns of a snake and the last one: (columns, partitions, first)."""
+    full, rest = divmod(count, GROUP)
+    parts = [(full, GROUP, 0), (1, rest, full)]
+    return [
+        (columns, height, at) for columns, height, at in parts if columns and height
+    ]
 
 
 def _check(values: View, places: View, src: View, count: int) -> None:

@@ -4,18 +4,31 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from inspect import currentframe
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
+
+from xdsl.ir import Block
 
 from xdsl_neuron.affine import Affine
+from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, LoopKind
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.rebinding import refuse_rebinding
-from xdsl_neuron.nki.registers import Register, as_register, repeated, runtime_loop
+from xdsl_neuron.nki.registers import (
+    LoopIndex,
+    Register,
+    as_register,
+    repeated,
+    runtime_loop,
+)
+from xdsl_neuron.nki.scalars import NkiScalar
 from xdsl_neuron.nki.trace import KernelTrace, session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.frames import is_for_statement
-from xdsl_neuron.tracer.index import as_expr, is_integer
+from xdsl_neuron.tracer.index import IndexExpr, as_expr, is_integer
 from xdsl_neuron.tracer.rebinding import Watch
+
+Held = TypeVar("Held", bound=IndexExpr)
+IndexMaker: TypeAlias = Callable[[Affine, Block], Held]
 
 
 class DynamicRange:
@@ -40,7 +53,7 @@ class DynamicRange:
         trace = session()
         trace.settle()
         location, name = trace.locator.here(), trace.locator.variable() or "i"
-        with _loop(trace, *self._bounds, name) as index:
+        with _loop(trace, *self._bounds, name, Register) as index:
             finished = False
             try:
                 yield index
@@ -70,13 +83,15 @@ def fori_loop(
     """
     `for i in range(lower, upper, step): body_fun(i)` on the device.
 
-    The body is traced once, with a register that holds the index.
+    The body is traced once, with the index in a register where a bound is in one, else
+    in a scalar.
     """
     bounds = (_bound(lower, "lower"), _bound(upper, "upper"), _step(step))
+    made = _index_of(lower, upper)
     trace = session()
     trace.settle()
     watch = None if _is_once(*bounds) else Watch.call(body_fun)
-    with _loop(trace, *bounds, "i") as index:
+    with _loop(trace, *bounds, "i", made) as index:
         body_fun(index)
         trace.settle()
         refuse_rebinding(watch, trace, "fori_loop")
@@ -109,7 +124,25 @@ def while_loop(init: Any, body_fun: Callable[[Any], Any]) -> None:
         again.append(returned.expr)
 
 
+def _index_of(*bounds: Any) -> IndexMaker[IndexExpr]:
+    """What the index of a loop with such bounds is."""
+    if any(_is_only(bound, Register) for bound in bounds):
+        return Register
+    if any(_is_only(bound, NkiScalar) for bound in bounds):
+        return lambda value, body: NkiScalar(value)
+    return LoopIndex
+
+
+def _is_only(value: Any, kind: type) -> bool:
+    return isinstance(value, kind) and not isinstance(value, LoopIndex)
+
+
 def _bound(value: Any, what: str) -> Affine:
+    if isinstance(value, NkiScalar) and value.dtype.kind is not DType.INT32:
+        raise NKITypeError(
+            f"`{what}` of a run-time loop is an NkiScalar of {value.dtype.name}; it "
+            "must be of int32, trips of 64 bits are not counted"
+        )
     return Affine.of(as_expr(value, what))
 
 
@@ -132,19 +165,31 @@ def _is_once(lower: Affine, upper: Affine, step: int) -> bool:
 
 
 def _loop(
-    trace: KernelTrace, lower: Affine, upper: Affine, step: int, name: str
-) -> AbstractContextManager[Register]:
+    trace: KernelTrace,
+    lower: Affine,
+    upper: Affine,
+    step: int,
+    name: str,
+    made: IndexMaker[Held],
+) -> AbstractContextManager[Held]:
     """A counted loop: rolled where its bounds are known, else up to a register."""
-    return runtime_loop(trace, _Counted(trace, lower, upper, step, name))
+    return runtime_loop(trace, _Counted(trace, lower, upper, step, name, made))
 
 
-class _Counted(AbstractContextManager[Register]):
-    """The scope of a counted loop; its value is the index, by value, in a register."""
+class _Counted(AbstractContextManager[Held]):
+    """The scope of a counted loop; its value is the index, by value."""
 
     def __init__(
-        self, trace: KernelTrace, lower: Affine, upper: Affine, step: int, name: str
+        self,
+        trace: KernelTrace,
+        lower: Affine,
+        upper: Affine,
+        step: int,
+        name: str,
+        made: IndexMaker[Held],
     ) -> None:
         self._trace = trace
+        self._made = made
         if lower.is_constant and upper.is_constant:
             values = range(lower.constant, upper.constant, step)
             kind = LoopKind.SEQUENTIAL
@@ -160,12 +205,12 @@ class _Counted(AbstractContextManager[Register]):
             upper = trace.register_move(upper)
         self._dynamic = trace.counted_scope(first, trace.plain(upper), step, name)
 
-    def __enter__(self) -> Register:
+    def __enter__(self) -> Held:
         if self._static is not None:
             loop = self._static.__enter__()
-            return Register(Affine.index(loop.number), self._trace.block)
+            return self._made(Affine.index(loop.number), self._trace.block)
         index = self._dynamic.__enter__()
-        return Register(index + self._start, self._trace.block)
+        return self._made(index + self._start, self._trace.block)
 
     def __exit__(
         self,

@@ -37,7 +37,12 @@ from xdsl_neuron.dialects.bir.json.values import (
     to_json_value,
 )
 from xdsl_neuron.dialects.dma import Descriptor, dtype_property
-from xdsl_neuron.dialects.instruction import RESERVED, Instruction
+from xdsl_neuron.dialects.instruction import (
+    REGISTER_BITS,
+    RESERVED,
+    Instruction,
+    register_bits,
+)
 from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.neuron import (
     Access,
@@ -184,8 +189,12 @@ class _InstructionWriter:
         kind = type(self.operation)
         present = [name for name in kind.OUTS if name in self.data]
         outs = [self._operand(name) for name in present]
-        for name in self.writer.register_names(self.operation):
-            outs.append({"kind": "register_access", "dtype": "int32", "regref": name})
+        for name, result in zip(
+            self.writer.register_names(self.operation),
+            self.operation.results,
+            strict=True,
+        ):
+            outs.append(_register_access(name, result))
         self.found["outs"] = outs
         if tuple(present) != kind.OUTS[: len(present)]:
             self.extra["outs"] = [*present]
@@ -234,7 +243,8 @@ class _InstructionWriter:
         if value == Affine.index(position) and self.indices[position][0]:
             self.used.add(position)
             name = self.indices[position][1]
-            return {"kind": "register_access", "dtype": "int32", "regref": name}
+            register = self.operation.loop_indices()[position]
+            return _register_access(name, register)
         return {
             "kind": "symbolic_imm_value",
             "dtype": dtype.bir_name,
@@ -368,6 +378,13 @@ class _InstructionWriter:
                 put(self.found, key, to_json_value(default, self.affine))
             elif self.operation.layout().fields[prop] is UnitAttr:
                 put(self.found, key, False)
+
+
+def _register_access(name: str, register: SSAValue) -> Json:
+    """A register by name; a pair holds 64 bits."""
+    one = register_bits(register) == REGISTER_BITS
+    dtype = DType.INT32 if one else DType.INT64
+    return {"kind": "register_access", "dtype": dtype.bir_name, "regref": name}
 
 
 def property_of(operation: Instruction, prop: str) -> Attribute | None:

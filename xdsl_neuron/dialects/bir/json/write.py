@@ -42,7 +42,11 @@ from xdsl_neuron.dialects.bir.json.values import (
     to_json_value,
 )
 from xdsl_neuron.dialects.dma import BlockOp
-from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.dialects.instruction import (
+    REGISTER_BITS,
+    Instruction,
+    register_bits,
+)
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.neuron import (
     Blob,
@@ -339,7 +343,7 @@ class FunctionWriter:
             "name": name,
             "origin": ORIGIN,
             "engine": Engine.ALL.value,
-            "numPhysicalRegs": 1,
+            "numPhysicalRegs": register_bits(register) // REGISTER_BITS,
         }
         if register.name_hint != hint_of(name):
             found[EXTENSION] = {"value": register.name_hint}
