@@ -46,6 +46,16 @@ def running(
     )
 
 
+def apart(*shape: int) -> None:
+    """Folds elements between whose dimensions others lie."""
+    steps = [128, 32, 8, 2]
+    pattern = [[512, 64], *([s, n] for s, n in zip(steps, shape, strict=True))]
+    data = sb(64, 512).ap(pattern)
+    nisa.tensor_scalar_reduce(
+        tile(*data.shape), data, nl.multiply, 1.0, nl.add, tile(64, 1)
+    )
+
+
 def folded(
     scalar: Any = 1.0,
     dst: Any = None,
@@ -220,6 +230,12 @@ CASES = [
         "negate changes the sign of reduce_res: give it",
         lambda x, i, b: unread(reduce_res_negate=True),
         lambda x, i, b: folded(reduce_res_negate=True),
+    ),
+    case(
+        "TensorScalarReduce.reduce_rank",
+        "access to 'src' has 4 free dimensions, 'penguin.tensor_scalar_cache_reduce'",
+        lambda x, i, b: apart(2, 2, 2, 2),
+        lambda x, i, b: apart(2, 2, 2, 1),
     ),
     case(
         "TensorScalarReduce.reduce_ops",

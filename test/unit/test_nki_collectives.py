@@ -247,3 +247,59 @@ def test_all_ranks_run_one_trace() -> None:
         nki.simulate_ranks(id, [[RANKS[0]], [RANKS[1][:2]]])
     with pytest.raises(NKIError, match="takes a list of arguments for each rank"):
         nki.simulate_ranks(id, [])
+
+
+# -- regions of HBM, and what calls return ---------------------------------------------
+
+
+def gathered(srcs: list[Any], dsts: list[Any]) -> Callable[[Any], None]:
+    def kernel(a: Any) -> None:
+        views = [
+            [nl.ndarray((4 * n, 8), a.dtype, buffer=region) for region in regions]
+            for n, regions in ((1, srcs), (2, dsts))
+        ]
+        for view in views[0]:
+            nisa.dma_copy(view, a)
+        found: Any = collectives.all_gather(views[0], views[1], [[0, 1]], 0)
+        assert isinstance(found, nisa.NkiInstruction)
+
+    return kernel
+
+
+PRIVATE, SHARED = nl.private_hbm, nl.shared_hbm
+
+
+@pytest.mark.parametrize(
+    ("srcs", "dsts", "cores", "literal"),
+    [
+        ([PRIVATE], [nl.hbm], 1, None),
+        ([PRIVATE, nl.hbm], [PRIVATE, PRIVATE], 1, None),
+        ([PRIVATE], [SHARED], 1, "only with NKI_LNC1_SHARED_HBM=1"),
+        ([SHARED], [PRIVATE], 1, "`srcs` of a kernel of one core must be private_hbm"),
+        ([PRIVATE, PRIVATE], [SHARED, PRIVATE], 2, "`dsts` in HBM must all be"),
+        ([PRIVATE, SHARED], [SHARED, SHARED], 2, "`srcs` in HBM must all be"),
+        ([PRIVATE, PRIVATE], [SHARED, SHARED], 2, None),
+        ([SHARED], [PRIVATE], 2, None),
+    ],
+)
+def test_regions_of_a_gather(
+    srcs: list[Any], dsts: list[Any], cores: int, literal: str | None
+) -> None:
+    kernel: Any = nki.jit(gathered(srcs, dsts))
+    kernel = kernel[cores] if cores > 1 else kernel
+    a = np.zeros((4, 8), np.float32)
+    if literal is None:
+        kernel.trace(a)
+        return
+    with pytest.raises(NKIError) as raised:
+        kernel.trace(a)
+    assert literal in raised.value.message
+
+
+def test_a_shared_destination_of_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = nki.jit(gathered([PRIVATE], [SHARED]))
+    monkeypatch.setenv("NKI_LNC1_SHARED_HBM", "1")
+    kernel.trace(np.zeros((4, 8), np.float32))
+    kernel = nki.jit(gathered([SHARED], [SHARED]))
+    with pytest.raises(NKIError, match="must be private_hbm"):
+        kernel.trace(np.zeros((4, 8), np.float32))

@@ -154,3 +154,197 @@ def test_refusals(wrong: Callable[[], None], message: str) -> None:
     with pytest.raises(NKIError, match=message) as raised:
         nki.trace(kernel)(np.zeros((4, 4), np.float32))
     assert raised.value.location is not None
+
+
+# -- in two halves --------------------------------------------------------------------
+
+
+def halves_of(name: str, ranks: int, region: str, turns: int, **options: Any) -> Any:
+    """
+    Exchanges that are prepared before anything but the metadata is there.
+
+    What was prepared counts, not what the metadata holds when it is triggered.
+    """
+    group = collectives.ReplicaGroup([list(range(ranks))])
+    prepare = getattr(collectives, f"{name}_prepare")
+    trigger = getattr(collectives, f"{name}_trigger")
+
+    def kernel(data: Any, old: Any, metadata: Any) -> Any:
+        leading = () if region == "hbm" else (1,)
+        shape = (*leading, *metadata.shape)
+        none = nl.zeros((1, *metadata.shape), nl.uint32, buffer=nl.sbuf)
+        outs = list[Any]()
+        for turn in range(turns):
+            src = nl.ndarray(data.shape, data.dtype, buffer=nl.hbm)
+            dst = nl.ndarray(old.shape, old.dtype, buffer=nl.hbm)
+            rows = nl.ndarray(shape, nl.uint32, buffer=getattr(nl, region))
+            nisa.dma_copy(rows, metadata.reshape(shape))
+            half = prepare([src], [dst], group, rows, name=f"half{turn}", **options)
+            assert isinstance(half, nisa.NkiInstruction)
+            assert half.name == f"half{turn}"
+            nisa.dma_copy(rows, none if leading else none.reshape((1, *shape))[0])
+            nisa.dma_copy(src, data)
+            nisa.dma_copy(dst, old)
+            done = trigger(half, name=f"whole{turn}")
+            assert done.name == f"whole{turn}"
+            out = nl.ndarray(old.shape, old.dtype, buffer=nl.shared_hbm)
+            told = nl.ndarray(metadata.shape, nl.uint32, buffer=nl.shared_hbm)
+            nisa.dma_copy(out, dst)
+            nisa.dma_copy(told, rows[0] if leading else rows)
+            outs += [out, told]
+        return tuple(outs)
+
+    return kernel
+
+
+@pytest.mark.parametrize("region", ["hbm", "sbuf"])
+@pytest.mark.parametrize(
+    ("name", "ranks", "options"),
+    [
+        ("all_to_all_v", 3, {}),
+        ("all_to_all_v", 2, {"recv_counts_known": True}),
+        ("all_to_all_v", 4, {"has_rdispls": True}),
+        ("all_gather_v", 4, {}),
+    ],
+)
+def test_halves(name: str, ranks: int, options: dict[str, Any], region: str) -> None:
+    given = arguments(ranks, 4 if "has_rdispls" in options else 3)
+    want = expected(given, name == "all_gather_v")
+    kernel = halves_of(name, ranks, region, 2, **options)
+    for level in ("penguin", "bir", "dma"):
+        token = default_level.set(level)
+        try:
+            found = nki.simulate_ranks(kernel, given)
+        finally:
+            default_level.reset(token)
+        for outs, (values, counts) in zip(found, want, strict=True):
+            told = np.zeros_like(counts)
+            if "recv_counts_known" not in options:
+                told[2] = counts[2]
+            for out, after in zip(outs[::2], outs[1::2], strict=True):
+                np.testing.assert_array_equal(out, values)
+                np.testing.assert_array_equal(after, told)
+
+
+def test_halves_in_the_body_of_a_loop() -> None:
+    given = arguments(2, 3)
+    want = expected(given, False)
+
+    def kernel(data: Any, old: Any, metadata: Any) -> Any:
+        src, dst = hbm(*data.shape), hbm(*old.shape)
+        rows = hbm(*metadata.shape, dtype=np.uint32)
+        nisa.dma_copy(dst, old)
+        nisa.dma_copy(rows, metadata)
+
+        def body(i: Any) -> None:
+            half = collectives.all_to_all_v_prepare([src], [dst], [[0, 1]], rows)
+            nisa.dma_copy(src, data)
+            collectives.all_to_all_v_trigger(half)
+
+        nl.fori_loop(0, 3, body)
+        out = nl.ndarray(old.shape, old.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(out, dst)
+        return out
+
+    for out, (values, _) in zip(nki.simulate_ranks(kernel, given), want, strict=True):
+        np.testing.assert_array_equal(out, values)
+
+
+def prepared(
+    what: str = "all_to_all_v", ranks: int = 4, name: str | None = None
+) -> Any:
+    rows = nl.zeros((1, 3, ranks), nl.uint32, buffer=nl.sbuf)
+    src = hbm(8)
+    nisa.dma_copy(src, nl.zeros((1, 8), np.float32, buffer=nl.sbuf)[0])
+    group = collectives.ReplicaGroup([list(range(ranks))])
+    act = getattr(collectives, f"{what}_prepare")
+    return act([src], [hbm(8)], group, rows, name=name)
+
+
+def prepare_twice() -> None:
+    prepared(name="half")
+    prepared("all_gather_v")
+
+
+def trigger_twice() -> None:
+    half = prepared(name="half")
+    collectives.all_to_all_v_trigger(half)
+    collectives.all_to_all_v_trigger(half)
+
+
+def trigger_an_older_one() -> None:
+    half = prepared(name="half")
+    collectives.all_to_all_v_trigger(half)
+    prepared()
+    collectives.all_to_all_v_trigger(half)
+
+
+def trigger_a_memset() -> None:
+    prepared()
+    collectives.all_to_all_v_trigger(nisa.memset(nl.ndarray((1, 1), nl.int32), 0))
+
+
+def prepare_in_a_body() -> None:
+    halves: list[Any] = []
+
+    def body(i: Any) -> None:
+        halves.append(prepared())
+
+    nl.fori_loop(0, 3, body)
+    collectives.all_to_all_v_trigger(halves[0])
+
+
+def trigger_in_a_body() -> None:
+    half = prepared()
+
+    def body(i: Any) -> None:
+        collectives.all_to_all_v_trigger(half)
+
+    nl.fori_loop(0, 3, body)
+
+
+HALVES: list[Any] = [
+    (
+        prepare_twice,
+        "all_gather_v_prepare: 'half' of all_to_all_v_prepare has not been triggered; "
+        "prepares share one slot",
+    ),
+    (
+        lambda: prepared("all_gather_v", name="half"),
+        "'half' of all_gather_v_prepare is never triggered: all_gather_v_trigger",
+    ),
+    (trigger_twice, "and triggers it once; 'half' is not prepared"),
+    (trigger_an_older_one, "and triggers it once; 'half' is not prepared"),
+    (
+        lambda: collectives.all_gather_v_trigger(prepared(name="half")),
+        "'half' is of all_to_all_v_prepare, use all_to_all_v_trigger",
+    ),
+    (
+        lambda: collectives.all_to_all_v_trigger(None),
+        "all_to_all_v_trigger takes what all_to_all_v_prepare returned, got NoneType",
+    ),
+    (
+        lambda: collectives.all_to_all_v_trigger(
+            nisa.memset(nl.zeros((1, 1), nl.int32), 0)
+        ),
+        "is not prepared",
+    ),
+    (prepare_in_a_body, "is in another loop's body than its prepare"),
+    (trigger_in_a_body, "is in another loop's body than its prepare"),
+    (
+        lambda: prepared("all_gather_v", ranks=3),
+        "each list of ranks must have exactly 4 of them",
+    ),
+]
+
+
+@pytest.mark.parametrize(("act", "literal"), HALVES)
+def test_halves_that_do_not_match(act: Callable[[], Any], literal: str) -> None:
+    def kernel(data: Any) -> None:
+        act()
+
+    with pytest.raises(NKIError) as raised:
+        nki.jit(kernel).trace(np.zeros((4,), np.float32))
+    assert literal in raised.value.message
+    assert raised.value.location is not None
+    assert raised.value.location.file == __file__

@@ -1,8 +1,9 @@
 """Arguments that collectives have in common: groups of ranks, lists of tensors."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from xdsl.ir import Attribute
 
@@ -14,6 +15,13 @@ from xdsl_neuron.system import CollectiveDimension
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 
 Groups = tuple[tuple[int, ...], ...]
+
+SHARED_VARIABLE: Final = "NKI_LNC1_SHARED_HBM"
+_REGIONS: Final = {
+    "hbm": "private_hbm",
+    "private_hbm": "private_hbm",
+    "shared_hbm": "shared_hbm",
+}
 
 
 @dataclass
@@ -63,6 +71,32 @@ def as_pairs(srcs: Any, dsts: Any, what: str, spaces: Sequence[Space]) -> list[A
             f"{len(pairs)} in SBUF"
         )
     return pairs
+
+
+def check_regions(pairs: list[Any], what: str, alone: bool) -> None:
+    """
+    The regions of HBM that a list of tensors is in, where the kernel says so.
+
+    `alone` says that the kernel runs on one core, whose HBM nobody shares. Nothing is
+    known of arguments.
+    """
+    for name, views in zip(("srcs", "dsts"), zip(*pairs, strict=True), strict=True):
+        regions = {_REGIONS.get(view.base.region) for view in views} - {None}
+        if len(regions) > 1:
+            raise NKISyntaxError(
+                f"{what}: `{name}` in HBM must all be private_hbm or all shared_hbm"
+            )
+        if not alone or "shared_hbm" not in regions:
+            continue
+        if name == "srcs":
+            raise NKISyntaxError(
+                f"{what}: `srcs` of a kernel of one core must be private_hbm"
+            )
+        if os.environ.get(SHARED_VARIABLE) != "1":
+            raise NKISyntaxError(
+                f"{what}: `dsts` of a kernel of one core can be shared_hbm only with "
+                f"{SHARED_VARIABLE}=1 in the environment; use private_hbm, and copy"
+            )
 
 
 def as_dimension(value: Any, space: Space, what: str, sbuf: Sequence[int]) -> Attribute:

@@ -4,6 +4,7 @@
 Every rank runs the same kernel; `nki.simulate_ranks` runs all of them in one process.
 """
 
+from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import IntegerAttr, i64
@@ -29,13 +30,22 @@ from xdsl_neuron.nki.collective_arguments import (
     as_dimension,
     as_groups,
     as_pairs,
+    check_regions,
     only,
 )
+from xdsl_neuron.nki.instruction import instruction
 from xdsl_neuron.nki.isa.dma import as_qos
 from xdsl_neuron.nki.ops import as_alu
 from xdsl_neuron.nki.registers import Register
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.nki.variable_collectives import all_gather_v, all_to_all_v
+from xdsl_neuron.nki.variable_collectives import (
+    all_gather_v,
+    all_gather_v_prepare,
+    all_gather_v_trigger,
+    all_to_all_v,
+    all_to_all_v_prepare,
+    all_to_all_v_trigger,
+)
 from xdsl_neuron.system import CollectiveKind
 from xdsl_neuron.tracer.errors import (
     NKIValueError,
@@ -90,7 +100,7 @@ def all_reduce(
         )
 
 
-@api
+@instruction
 def all_gather(
     srcs: Any,
     dsts: Any,
@@ -99,8 +109,15 @@ def all_gather(
     priority: Any = None,
     name: str | None = None,
 ) -> None:
-    """Every rank gets all ranks' tensors, one after another along a dimension."""
+    """
+    Every rank gets all ranks' tensors, one after another along a dimension.
+
+    In HBM the sources are all private or all shared, and so are the destinations. A
+    kernel of one core shares no source, and a destination with NKI_LNC1_SHARED_HBM=1 in
+    the environment only (0.7).
+    """
     pairs = as_pairs(srcs, dsts, "all_gather", _ANYWHERE)
+    check_regions(pairs, "all_gather", alone=prod(session().grid) == 1)
     groups = GroupsAttr(as_groups(replica_group))
     along = as_dimension(collective_dim, pairs[0][0].space, "all_gather", (0, 1))
     for src, dst in pairs:
@@ -142,7 +159,7 @@ def reduce_scatter(
         )
 
 
-@api
+@instruction
 def all_to_all(
     srcs: Any,
     dsts: Any,
@@ -305,9 +322,13 @@ __all__ = [
     "ReplicaGroup",
     "all_gather",
     "all_gather_v",
+    "all_gather_v_prepare",
+    "all_gather_v_trigger",
     "all_reduce",
     "all_to_all",
     "all_to_all_v",
+    "all_to_all_v_prepare",
+    "all_to_all_v_trigger",
     "collective_permute",
     "collective_permute_implicit",
     "collective_permute_implicit_current_processing_rank_id",

@@ -26,6 +26,10 @@ class NkiInstruction:
         given = self._operation.inst_name
         return "" if given is None else given.data
 
+    def is_handle_of(self, operation: Instruction) -> bool:
+        """Whether it stands for this operation."""
+        return self._operation is operation
+
     def depends_on(self, *producers: Any) -> "NkiInstruction":
         """
         This instruction runs after each of `producers`; returns itself.

@@ -21,6 +21,7 @@ from xdsl_neuron.nki.addresses import Addresses
 from xdsl_neuron.nki.assignment import AssignmentBuilders
 from xdsl_neuron.nki.cores import Meeting, Meetings
 from xdsl_neuron.nki.grid import GridDim
+from xdsl_neuron.nki.prepared import Prepared
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKIRuntimeError, NKISyntaxError, NKITypeError
 from xdsl_neuron.tracer.index import Expr, IndexExpr, Mask
@@ -76,6 +77,7 @@ class KernelTrace(AssignmentBuilders):
         self.live_registers: list[ref[IndexExpr]] = []
         self.moves_for_bodies: list[Operation] = []
         """Copies of registers that the bodies of loops may read, used or not."""
+        self.prepared: Prepared | None = None
         self.whiles: list[Any] = []
         """The `while register:` statements whose bodies are being traced."""
 
@@ -173,6 +175,7 @@ class KernelTrace(AssignmentBuilders):
     def start_program(self, program: Sequence[Expr]) -> None:
         """The body that follows is this instance of the kernel."""
         self.program = list(program)
+        self.prepared = None
         self._shared_made = 0
         self._meetings.start()
         self._identity_tiles.clear()
@@ -206,6 +209,12 @@ class KernelTrace(AssignmentBuilders):
                 "which is traced once for all iterations; put the condition into the "
                 "register",
                 self.whiles[-1].place,
+            )
+        if self.prepared is not None:
+            raise NKISyntaxError(
+                f"'{self.prepared.name}' of {self.prepared.what}_prepare is never "
+                f"triggered: {self.prepared.what}_trigger exchanges what it prepares",
+                self.prepared.location,
             )
         self.forward()
 

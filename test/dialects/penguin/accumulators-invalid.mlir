@@ -13,6 +13,11 @@ penguin.activation_accumulation Exp %a <- %a, reduce_res = %v {command = Idle}
 // near miss: ` {command = LoadAccumulate}` -> ``
 // expected-error @below {{command LoadAccumulate (load_reduce) is not supported in 'penguin.activation_accumulation', expected one of Idle (idle), Zero (reset), AddAccumulate (reduce), ZeroAccumulate (reset_reduce)}}
 penguin.activation_accumulation Exp %a <- %a {command = LoadAccumulate}
+%w = penguin.alloc : <64x512xf32, sbuf>
+%o = penguin.alloc : <64x16xf32, sbuf>
+// near miss: `128 x 2` -> `64 x 2`
+// expected-error @below {{access to 'src' has 4 free dimensions, 'penguin.tensor_scalar_cache_reduce' takes at most 3}}
+penguin.tensor_scalar_cache_reduce mult add %o <- %w[0, 0][1 x 64, 128 x 2, 32 x 2, 8 x 2, 2 x 2] {imm0 = 1.0}
 // near miss: `, command = Accumulate` -> ``
 // expected-error @below {{command Accumulate is not supported in 'penguin.tensor_scalar_cache_reduce', expected one of}}
 penguin.tensor_scalar_cache_reduce mult add %a <- %a {imm0 = 1.0, command = Accumulate}

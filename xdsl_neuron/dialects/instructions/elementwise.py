@@ -251,6 +251,7 @@ class Activation(TensorIndirect):
     """`dst = func(src * scale + bias)` in fp32 on the scalar engine, or on GpSIMD."""
 
     ENGINES: ClassVar = (Engine.ACTIVATION, Engine.POOL)
+    INDIRECT_ENGINES: ClassVar = (Engine.ACTIVATION,)
     OUTS: ClassVar = ("dst",)
     INS: ClassVar = ("src", "bias", "scale", "dst_index", "src_index")
     HEADER: ClassVar = ("func",)

@@ -1,6 +1,6 @@
 """Scans along the free dimensions, and elementwise operations with a row reduction."""
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr
 from xdsl.irdl import (
@@ -22,7 +22,7 @@ from xdsl_neuron.dialects.instructions.checks import (
     check_op,
     check_row,
 )
-from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction, fused_rank
 from xdsl_neuron.dialects.instructions.elementwise import Activation
 from xdsl_neuron.dialects.instructions.masks import BoxMasked
 from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
@@ -189,6 +189,10 @@ class ScalarTensorTensor(ComputeInstruction):
         self.check_elementwise("src", "other")
 
 
+REDUCED_DIMS: Final = 3
+"""Free dimensions of what `tensor_scalar_reduce` reads and writes."""
+
+
 class TensorScalarReduce(Loading, BoxMasked, TensorIndirect):
     """
     `dst = src op0 scalar0`, folded over all free dimensions into the accumulators.
@@ -226,6 +230,18 @@ class TensorScalarReduce(Loading, BoxMasked, TensorIndirect):
         """op0 is arithmetic, reduce_op one an accumulator folds with."""
         check_arithmetic(self, self.op0.data)
         check_op(self, self.reduce_op.data, ROW_REDUCE_OPS)
+
+    @gate("at most three free dimensions", "nki.isa.tensor_scalar_reduce of NKI 0.7")
+    def reduce_rank(self) -> None:
+        """One dimension less than others, after fusing."""
+        data = self.data()
+        for name in ("dst", "src"):
+            dims = fused_rank(data[name].access.pairs[1:])
+            if dims > REDUCED_DIMS:
+                raise VerifyException(
+                    f"access to '{name}' has {dims} free dimensions, "
+                    f"'{self.name}' takes at most {REDUCED_DIMS}"
+                )
 
     @gate("operand0 imm or [P,1]", "nki.md 1.1 tensor_scalar_reduce")
     def scalar_given(self) -> None:
