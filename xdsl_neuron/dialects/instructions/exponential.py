@@ -101,6 +101,7 @@ class Activate2(TensorIndirect):
     """`dst = func((src op0 scalar0) op1 scalar1; alpha)` in fp32."""
 
     ENGINES: ClassVar[tuple[Engine, ...]] = (Engine.ACTIVATION, Engine.POOL)
+    INDIRECT_ENGINES: ClassVar = (Engine.ACTIVATION,)
     OUTS: ClassVar[tuple[str, ...]] = ("dst",)
     INS: ClassVar = ("src", "scalar0", "scalar1", "dst_index", "src_index")
     HEADER: ClassVar = ("func",)

@@ -240,7 +240,7 @@ class TensorIndirect(ComputeInstruction):
     def _engine_is_scalar(self) -> bool:
         engine = self.engine.data
         if engine is Engine.UNASSIGNED:
-            return self.ENGINES == (Engine.ACTIVATION,)
+            return (self.INDIRECT_ENGINES or self.ENGINES) == (Engine.ACTIVATION,)
         return engine is Engine.ACTIVATION
 
     @gate("an operand with an index takes no mask", DOCUMENTED, "our choice")
