@@ -187,6 +187,108 @@ def test_an_offset_of_64_bits() -> None:
                 prepare(program).run([data, np.array([[place]])])
 
 
+@nki.jit
+def as_indices(data: Any, places: Any) -> Any:
+    s, p = first(places), first(places, 1)
+    out = nl.ndarray((5, 4), nl.int32, buffer=nl.shared_hbm)
+    nisa.dma_copy(out[0:1, :], data[nl.ds(s, 1), :])
+    nisa.dma_copy(out[1], data[p])
+    nisa.dma_copy(out[2], data.select(0, s + 1))
+    nisa.dma_copy(out[3], data[s * 2 - 1, :])
+    cell = nl.ndarray((1, 1), nl.int32, buffer=nl.sbuf)
+
+    def body(j: Any) -> None:
+        nisa.scalar_store(cell, j * p + s)
+        nisa.dma_copy(out[4:5, nl.ds(j, 1)], cell)
+
+    nl.fori_loop(0, 4, body)
+    return out
+
+
+def test_indices() -> None:
+    data = np.arange(32, dtype=np.int32).reshape(8, 4)
+    expected = np.stack([data[2], data[5], data[3], data[3], [2, 7, 12, 17]])
+    places = np.array([[2, 5]], np.int32)
+    assert_kernel_ok(as_indices, data, places, expected=expected.astype(np.int32))
+
+
+@nki.jit
+def triangles(places: Any) -> Any:
+    """The sum of j * k over triangles: the index of a loop bounds another one."""
+    out = nl.ndarray((1, 1), nl.int32, buffer=nl.shared_hbm)
+    total = nl.zeros((1, 1), nl.int32, buffer=nl.sbuf)
+    n = first(places)
+
+    def outer(j: Any) -> None:
+        def inner(k: Any) -> None:
+            nisa.scalar_store(total, nisa.scalar_load(total) + j * k)
+
+        nl.fori_loop(j, n - j + 2, inner)
+        nl.fori_loop(0, j, inner, 2)
+
+    nl.fori_loop(0, n, outer)
+    nl.fori_loop(0, 3, outer)
+    nisa.dma_copy(out, total)
+    return out
+
+
+@pytest.mark.parametrize("n", [0, 2, 5])
+def test_loops_bounded_by_the_index_of_another(n: int) -> None:
+    total = 0
+    for j in (*range(n), *range(3)):
+        total += sum(j * k for k in (*range(j, n - j + 2), *range(0, j, 2)))
+    expected = np.array([[total]], np.int32)
+    assert_kernel_ok(triangles, np.array([[n]], np.int32), expected=expected)
+
+
+def test_registers_bounded_by_the_index_of_another() -> None:
+    """So it is with the registers of 0.6, also as the condition of a while_loop."""
+
+    @nki.jit
+    def kernel(data: Any) -> Any:
+        out = nl.ndarray((1, 1), nl.int32, buffer=nl.shared_hbm)
+        count = nisa.register_alloc(0)
+        bound = nisa.register_alloc(data)
+
+        def add(k: Any) -> None:
+            nisa.register_move(count, count + 1)
+
+        def once(r: Any) -> Any:
+            nisa.register_move(count, count + 100)
+            return nisa.register_alloc(0)
+
+        def body(j: Any) -> None:
+            nl.fori_loop(0, j, add)
+            nl.while_loop(j, once)
+
+        nl.fori_loop(1, bound, body)
+        nl.fori_loop(1, 3, body)
+        nisa.register_store(out, count)
+        return out
+
+    data = np.array([[4]], np.int32)
+    expected = np.array([[1 + 2 + 3 + 300 + 1 + 2 + 200]], np.int32)
+    assert_kernel_ok(kernel, data, expected=expected)
+
+
+def test_scalars_of_two_cores() -> None:
+    @nki.jit
+    def kernel(places: Any) -> Any:
+        out = nl.ndarray((2, 1), nl.int32, buffer=nl.shared_hbm)
+        core = nl.program_id(0)
+        total = nl.zeros((1, 1), nl.int32, buffer=nl.sbuf)
+
+        def body(j: Any) -> None:
+            nisa.scalar_store(total, nisa.scalar_load(total) + j + core)
+
+        nl.fori_loop(core, first(places) + core, body)
+        nisa.dma_copy(out[nl.ds(core, 1), :], total)
+        return out
+
+    expected = np.array([[0 + 1], [2 + 3]], np.int32)
+    assert_kernel_ok(kernel[2], np.array([[2]], np.int32), expected=expected)
+
+
 @pytest.mark.parametrize("kind", [np.int64, np.uint64])
 @pytest.mark.parametrize("shape", [(7, 13), (1, 1), (128, 5), (300, 3)])
 def test_tensors_of_64_bits_are_moved(kind: Any, shape: tuple[int, int]) -> None:

@@ -343,7 +343,7 @@ class Instruction(IRDLOperation):
 
     @gate(
         "an offset of 64 bits reaches HBM only",
-        "the reference of NKI 0.7, nki.isa.scalar_load",
+        "nki.isa.scalar_load of NKI 0.7",
     )
     def offset_registers(self) -> None:
         """Accesses on chip use single registers; a pair is not narrowed."""

@@ -86,6 +86,12 @@ RULES: Final = (
         "bir.md 6.12, 10.4",
     ),
     Rule(
+        "NkiScalar",
+        "sums, differences and products wrap at its 32 or 64 bits",
+        "documented",
+        "nki.isa.NkiScalar of NKI 0.7",
+    ),
+    Rule(
         "register divide and mod",
         "divide rounds towards zero, mod has the sign of the divisor; by zero both "
         "are 0",

@@ -161,6 +161,14 @@ RULES: Final = (
         "bir.md 6.8",
     ),
     Rule(
+        "nisa.topk",
+        "result j of 16 partitions is in partition j % 16, column j // 16 (0.7; 0.6 "
+        "has all results in every partition); ascending, sorted or not; the last "
+        "column is undefined behind the last result",
+        "our choice",
+        "nisa.topk of NKI 0.6 and 0.7",
+    ),
+    Rule(
         "topk",
         "of equal elements the earliest comes first, and a NaN before every number",
         "our choice",

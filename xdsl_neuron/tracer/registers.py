@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import UnitAttr
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from xdsl_neuron.affine import Affine, FloorDiv, Index
 from xdsl_neuron.dialects import penguin
@@ -89,9 +89,8 @@ class RegisterBuilders(TileBuilders):
         self, lower: int, upper: Affine, step: int = 1, hint: str = "i"
     ) -> Generator[Affine]:
         """A loop of `lower, lower + step, ...` below a register; gives its index."""
-        (number,) = self.plain(upper).positions
         operation = penguin.DynamicForOp.make(
-            lower, Affine.index(0), (self._index_value(number),), step, hint
+            lower, Affine.index(0), (self._in_register(upper),), step, hint
         )
         body = operation.body.block
         index = self._dynamic_index(operation.index, body)
@@ -105,11 +104,19 @@ class RegisterBuilders(TileBuilders):
         condition: list[Affine] = []
         with self._runtime_body(operation, operation.body.block):
             yield condition
-            value = condition[0]
-            if value.is_constant:
-                value = self.register_move(value)
-            (number,) = self.plain(value).positions
-            self.insert(penguin.ContinueIfOp.make(self._index_value(number)))
+            again = self._in_register(condition[0])
+            self.insert(penguin.ContinueIfOp.make(again))
+
+    def _in_register(self, value: Affine) -> SSAValue:
+        """A value that decides a loop; a constant and a loop's index are moved."""
+        value = self.plain(value)
+        if not value.is_constant:
+            (number,) = value.positions
+            found = self._index_value(number)
+            if isinstance(found, OpResult):
+                return found
+        (number,) = self.register_move(value).positions
+        return self._index_value(number)
 
     def _dynamic_index(self, value: SSAValue, body: Block) -> Affine:
         number = len(self.loops)
