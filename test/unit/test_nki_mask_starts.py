@@ -147,3 +147,36 @@ def test_a_gather_reads_no_index_that_its_mask_leaves_out() -> None:
     expected = np.where(kept, np.take_along_axis(x, index.astype(int), 1), 7)
     outside = np.where(kept, index, 1 << 31).astype(np.uint32)
     assert_kernel_ok(nki.jit(kernel), x, outside, expected=expected)
+
+
+@pytest.mark.parametrize("engine", ["vector", "tensor"])
+@pytest.mark.parametrize(("rows", "columns"), [(7, 13), (32, 20), (20, 32)])
+@pytest.mark.parametrize(("low", "axis"), [(3, 0), (5, 1), (1, 2)])
+@pytest.mark.parametrize("rolled", [False, True])
+def test_first_columns_of_a_transpose(
+    engine: str, rows: int, columns: int, low: int, axis: int, rolled: bool
+) -> None:
+    """They are first partitions of the result, also those of a loop."""
+
+    def kernel(x: Any) -> Any:
+        tile = nl.load(x)
+        result = nl.full((columns, rows), 9.0, nl.float32, buffer=nl.sbuf)
+        i, j = nl.arange(rows)[:, None], nl.arange(columns)[None, :]
+
+        def turned(start: Any) -> None:
+            mask = {0: i >= start, 1: j >= start, 2: (i >= start) & (j >= start + 1)}
+            chosen = {"engine": getattr(nisa, f"{engine}_engine")}
+            result[...] = nisa.nc_transpose(tile, mask=mask[axis], **chosen)
+
+        if rolled:
+            for t in nl.sequential_range(2):
+                turned(low + t)
+        else:
+            turned(low)
+        return saved(result)
+
+    x = whole(rows, columns)
+    i, j = np.ogrid[0:rows, 0:columns]
+    mask = {0: i >= low, 1: j >= low, 2: (i >= low) & (j >= low + 1)}[axis]
+    expected = np.where(np.broadcast_to(mask, x.shape).T, x.T, 9)
+    assert_kernel_ok(nki.jit(kernel), x, expected=expected)

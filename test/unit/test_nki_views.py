@@ -320,7 +320,6 @@ REFUSALS: list[tuple[Callable[[Any, Any], object], str]] = [
         r"more than one of \['b', 'd'\] has no fixed size",
     ),
     (lambda t, a: t.rearrange("abc", ("a", "b", "c")), "must be a tuple of names"),
-    (lambda t, a: t.indirect(indices()), "tensor indirection .* is not supported"),
     (lambda t, a: list(t), "a tensor cannot be iterated over"),
 ]
 

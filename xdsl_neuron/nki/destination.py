@@ -8,6 +8,7 @@ from typing import Any, Self
 from xdsl_neuron.isa import Space
 from xdsl_neuron.nki.arguments import as_integer, as_integers, is_mapping, is_sequence
 from xdsl_neuron.nki.dtype import as_dtype
+from xdsl_neuron.nki.no_operators import WithoutOperators
 from xdsl_neuron.nki.tensor import LanguageTensor
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import (
@@ -23,7 +24,7 @@ from xdsl_neuron.tracer.views import Columns, Gather, Layout, View
 _WHOLE = slice(None)
 
 
-class NkiTensor(LanguageTensor):
+class NkiTensor(WithoutOperators, LanguageTensor):
     """
     A tensor, or a view of one: shape, strides and offset in elements of `dtype`.
 

@@ -85,9 +85,15 @@ def _classified(
     boxes = [p for p in instruction.masks() if bounds_one_lane(p)]
     residual = [p for p in instruction.masks() if not bounds_one_lane(p)]
     # A matmul's rows start where they may, says its gate.
-    if isinstance(instruction, penguin.MatMulOp) or not may_start_badly(instruction):
+    if isinstance(instruction, penguin.TransposeOp):
+        lanes = instruction.cut_lanes()
+    elif isinstance(instruction, penguin.MatMulOp) or not may_start_badly(instruction):
+        lanes = []
+    else:
+        lanes = [0]
+    lower = [p for p in boxes if any(p.coefficient(Lane(lane)) > 0 for lane in lanes)]
+    if not lower:
         return boxes, residual, []
-    lower = [p for p in boxes if p.coefficient(Lane(0)) > 0]
     rest = [p for p in boxes if p not in lower]
     if not isinstance(instruction, _ROWS):
         return rest, residual + lower, []
