@@ -12,7 +12,7 @@ import xdsl_neuron.nki.functional as functional
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.testing import assert_kernel_ok
-from xdsl_neuron.tracer.errors import NKIError, NKIInternalError
+from xdsl_neuron.tracer.errors import NKIError, NKIInternalError, described
 from xdsl_neuron.tracer.views import View
 
 X = np.arange(128 * 64, dtype=np.float32).reshape(128, 64)
@@ -349,3 +349,18 @@ def test_a_name_that_does_not_exist_is_pythons_error(package: Any) -> None:
 
     with pytest.raises(AttributeError):
         package.jit(kernel).trace(X)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (np.ones((128, 3), np.float32), "ndarray (an array of shape (128, 3); make it"),
+        ([1.5] * 1000, "list ([1.5, 1.5,"),
+        ("one\ntwo", "str ('one\\ntwo')"),
+    ],
+)
+def test_a_wrong_value_is_told_in_one_line(value: Any, text: str) -> None:
+    found = described(value)
+    assert found.startswith(text)
+    assert len(found) < 200
+    assert "\n" not in found

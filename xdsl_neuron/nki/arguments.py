@@ -5,7 +5,7 @@ from typing import Any, Final, TypeGuard
 
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.dma import validate_dma_qos
-from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
+from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError, described
 from xdsl_neuron.tracer.index import IndexExpr, Mask, as_integer, is_integer
 from xdsl_neuron.tracer.tiles import Number
 from xdsl_neuron.tracer.views import View
@@ -27,7 +27,7 @@ def as_view(value: Any, what: str) -> View:
         return value
     if value is None:
         raise NKIValueError(f"'{what}' cannot be None.")
-    raise NKITypeError(f"`{what}` must be a tensor, got {_described(value)}")
+    raise NKITypeError(f"`{what}` must be a tensor, got {described(value)}")
 
 
 def as_number(value: Any, what: str) -> Number:
@@ -44,7 +44,7 @@ def as_number(value: Any, what: str) -> Number:
         found = item()
         if isinstance(found, int | float):
             return found
-    raise NKITypeError(f"`{what}` must be a number, got {_described(value)}")
+    raise NKITypeError(f"`{what}` must be a number, got {described(value)}")
 
 
 def as_operand(value: Any, what: str) -> View | Number:
@@ -73,7 +73,7 @@ def as_mask(value: Any) -> Mask | None:
     raise NKITypeError(
         "NKI mask expressions must be affine expressions of static loop indices. "
         "Dynamic values, tensor elements, or non-affine operations are not supported "
-        f"in mask predicates. Got {_described(value)}"
+        f"in mask predicates. Got {described(value)}"
     )
 
 
@@ -89,11 +89,11 @@ def as_shape(value: Any) -> tuple[int, ...]:
     if is_integer(value):
         return (int(value),)
     if not is_sequence(value):
-        raise NKITypeError(f"`shape` must be a tuple of int, got {_described(value)}")
+        raise NKITypeError(f"`shape` must be a tuple of int, got {described(value)}")
     for extent in value:
         if not is_integer(extent):
             raise NKITypeError(
-                f"`shape` must be a tuple of int, got {_described(extent)} in it"
+                f"`shape` must be a tuple of int, got {described(extent)} in it"
             )
     return tuple(int(extent) for extent in value)
 
@@ -101,7 +101,7 @@ def as_shape(value: Any) -> tuple[int, ...]:
 def as_name(value: Any) -> str | None:
     """A name; empty is none."""
     if value is not None and not isinstance(value, str):
-        raise NKITypeError(f"`name` must be str, got {_described(value)}")
+        raise NKITypeError(f"`name` must be str, got {described(value)}")
     return value or None
 
 
@@ -116,7 +116,7 @@ def as_flag(value: Any, what: str) -> bool:
         and getattr(value, "shape", None) == ()
     ):
         return bool(value)
-    raise NKITypeError(f"`{what}` must be bool, got {_described(value)}")
+    raise NKITypeError(f"`{what}` must be bool, got {described(value)}")
 
 
 HIDDEN = ("deps", "dma_qos", "mode", "name", "schedule")
@@ -156,13 +156,13 @@ def as_integers(value: Any, what: str) -> list[int]:
     """A sequence of integers known while tracing."""
     items = value.tolist() if hasattr(value, "tolist") else value
     if not is_sequence(items):
-        raise NKITypeError(f"`{what}` must be a list of int, got {_described(value)}")
+        raise NKITypeError(f"`{what}` must be a list of int, got {described(value)}")
     for item in items:
         if isinstance(item, IndexExpr):
             as_integer(item, what)
         if not is_integer(item):
             raise NKITypeError(
-                f"`{what}` must be a list of int, got {_described(item)} in it"
+                f"`{what}` must be a list of int, got {described(item)} in it"
             )
     return [int(item) for item in items]
 
@@ -172,7 +172,7 @@ def as_pattern(value: Any, api_name: str) -> list[tuple[int, int]]:
     if not is_sequence(value) or not all(is_sequence(pair) for pair in value):
         raise NKITypeError(
             f"`pattern` of {api_name} must be a list of [step, number] pairs, got "
-            f"{_described(value)}"
+            f"{described(value)}"
         )
     pairs = [as_integers(pair, "pattern") for pair in value]
     if any(len(pair) != 2 for pair in pairs):
@@ -185,7 +185,3 @@ def as_pattern(value: Any, api_name: str) -> list[tuple[int, int]]:
             f"`pattern` of {api_name} has a number that is not positive: {value!r}"
         )
     return [(step, number) for step, number in pairs]
-
-
-def _described(value: object) -> str:
-    return f"{type(value).__name__} ({value!r})"

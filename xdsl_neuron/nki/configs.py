@@ -15,7 +15,12 @@ from dataclasses import dataclass, fields
 from enum import Enum
 from typing import Any, Final
 
-from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
+from xdsl_neuron.tracer.errors import (
+    NKISyntaxError,
+    NKITypeError,
+    NKIValueError,
+    described,
+)
 
 RING_VARIABLE: Final = "NKI_PREFETCH_RING_SIZE"
 
@@ -134,6 +139,5 @@ def _check_types(config: Any) -> None:
 def _check_type(value: object, kind: type, what: str, optional: bool = True) -> None:
     if not (isinstance(value, kind) or (optional and value is None)):
         raise NKITypeError(
-            f"`{what}` must be a {kind.__name__}, got {type(value).__name__} "
-            f"({value!r})"
+            f"`{what}` must be a {kind.__name__}, got {described(value)}"
         )

@@ -16,6 +16,7 @@ from xdsl_neuron.tracer.errors import (
     NKISyntaxError,
     NKITypeError,
     NKIValueError,
+    described,
 )
 from xdsl_neuron.tracer.index import Expr, as_expr, is_tuple
 from xdsl_neuron.tracer.slicing import subscript
@@ -166,7 +167,9 @@ class NkiTensor(WithoutOperators, LanguageTensor):
         `num_elem` defaults to all elements of the index.
         """
         if not isinstance(index, View):
-            raise NKITypeError(f"index of indirect() must be a tensor, got {index!r}")
+            raise NKITypeError(
+                f"index of indirect() must be a tensor, got {described(index)}"
+            )
         if not self.space.on_chip or index.space is not Space.SBUF:
             raise NKISyntaxError(
                 f"indirect() picks columns on chip by an index in sbuf, got "
@@ -442,7 +445,9 @@ def _without(view: NkiTensor, at: int) -> Any:
 
 def _index_tile(value: Any) -> View:
     if not isinstance(value, View):
-        raise NKISyntaxError(f"vector_offset must be a tensor in SBUF, got {value!r}")
+        raise NKISyntaxError(
+            f"vector_offset must be a tensor in SBUF, got {described(value)}"
+        )
     return value
 
 

@@ -25,6 +25,7 @@ from xdsl_neuron.tracer.errors import (
     NKISyntaxError,
     NKITypeError,
     SymbolicValueError,
+    described,
     internal_error,
 )
 from xdsl_neuron.tracer.frames import location_attribute
@@ -223,7 +224,7 @@ class _Outputs:
             return tuple(self.collect(item) for item in value)
         if not isinstance(value, View):
             raise NKITypeError(
-                f"kernel '{self._kernel}' returns {type(value).__name__} ({value!r}), "
+                f"kernel '{self._kernel}' returns {described(value)}, "
                 "expected tensors in HBM",
                 self._where,
             )

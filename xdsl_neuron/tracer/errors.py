@@ -11,6 +11,9 @@ from xdsl_neuron.tracer.frames import kernel_place, own_failure
 
 OUTSIDE_KERNEL = "calling NKI API outside of NKI kernels is not supported."
 
+_MOST = 120
+"""Characters of a value that a message quotes."""
+
 
 class NKIError(DiagnosticError):
     """A kernel breaks a rule of the language or of the hardware."""
@@ -47,6 +50,16 @@ class NKIAttributeError(NKIError, AttributeError):
 
 class NKIRuntimeError(NKIError, RuntimeError):
     """The language is used where there is no kernel."""
+
+
+def described(value: object) -> str:
+    """A wrong value as messages show it: its type, and itself where that is short."""
+    kind = type(value).__name__
+    if hasattr(value, "__array_interface__"):
+        shape = tuple(getattr(value, "shape", ()))
+        return f"{kind} (an array of shape {shape}; make it an argument of the kernel)"
+    text = " ".join(repr(value).split())
+    return f"{kind} ({text if len(text) <= _MOST else text[: _MOST - 3] + '...'})"
 
 
 class NKIInternalError(NKIRuntimeError):

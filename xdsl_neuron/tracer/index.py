@@ -19,6 +19,7 @@ from xdsl_neuron.tracer.errors import (
     NKITypeError,
     NKIValueError,
     SymbolicValueError,
+    described,
 )
 
 Expr: TypeAlias = Affine | int
@@ -70,9 +71,7 @@ def as_integer(value: Any, what: str, expected: str = "int") -> int:
     if isinstance(value, IndexExpr):
         _refuse_value(value, f"`{what}`")
     if not is_integer(value):
-        raise NKITypeError(
-            f"`{what}` must be {expected}, got {type(value).__name__} ({value!r})"
-        )
+        raise NKITypeError(f"`{what}` must be {expected}, got {described(value)}")
     found = operator.index(value)
     if not -(1 << 63) <= found < 1 << 63:
         raise NKIValueError(f"`{what}` must fit 64 bits, got {found}")

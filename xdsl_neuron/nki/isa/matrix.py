@@ -16,7 +16,7 @@ from xdsl_neuron.nki.enums import (
 )
 from xdsl_neuron.nki.instruction import instruction
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
+from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError, described
 from xdsl_neuron.tracer.index import IndexExpr, is_integer
 from xdsl_neuron.tracer.matrix import ArrayTile
 from xdsl_neuron.tracer.views import View
@@ -32,8 +32,7 @@ def as_accumulate(value: Any) -> MatmulAccumulate:
     """Whether a matmul adds to its target; None leaves it to what was written."""
     if value is not None and not isinstance(value, bool):
         raise NKITypeError(
-            f"`accumulate` must be True, False or None, got "
-            f"{type(value).__name__} ({value!r})"
+            f"`accumulate` must be True, False or None, got {described(value)}"
         )
     return ACCUMULATE[value]
 
