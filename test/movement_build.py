@@ -15,8 +15,9 @@ from xdsl_neuron.isa import AluOp, LoopKind, OobMode, Space
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import tracing
 from xdsl_neuron.tracer.index import Expr, Mask
+from xdsl_neuron.tracer.layouts import Buffer, Gather, Layout
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
-from xdsl_neuron.tracer.views import Buffer, Gather, Layout, View
+from xdsl_neuron.tracer.views import View
 
 
 class Kernel:

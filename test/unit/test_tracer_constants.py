@@ -21,7 +21,8 @@ from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import tracing
 from xdsl_neuron.tracer.dma import validate_dma_qos
 from xdsl_neuron.tracer.errors import NKIError
-from xdsl_neuron.tracer.views import Buffer, View
+from xdsl_neuron.tracer.layouts import Buffer
+from xdsl_neuron.tracer.views import View
 
 fl: Any = functional_language
 

@@ -18,8 +18,9 @@ from xdsl_neuron.nki.destination import NkiTensor
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.errors import NKIError
 from xdsl_neuron.tracer.index import IndexExpr, arange
+from xdsl_neuron.tracer.layouts import DynamicSlice
 from xdsl_neuron.tracer.slicing import subscript
-from xdsl_neuron.tracer.views import DynamicSlice, View, split_pairs
+from xdsl_neuron.tracer.views import View, split_pairs
 
 SHAPE = (6, 4, 10)
 

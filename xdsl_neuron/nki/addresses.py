@@ -14,7 +14,8 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from xdsl_neuron.isa import Space
 from xdsl_neuron.tracer.errors import NKISyntaxError
-from xdsl_neuron.tracer.views import Buffer, View
+from xdsl_neuron.tracer.layouts import Buffer
+from xdsl_neuron.tracer.views import View
 
 _BYTES: Final = 2048
 """How far apart in a partition tensors are not compared."""

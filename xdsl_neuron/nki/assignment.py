@@ -18,9 +18,10 @@ from xdsl_neuron.dialects.instructions.masks import bounds_one_lane
 from xdsl_neuron.dialects.neuron import EdgesAttr
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.errors import NKIError
+from xdsl_neuron.tracer.layouts import Buffer
 from xdsl_neuron.tracer.left_out import spread
 from xdsl_neuron.tracer.state import Emission
-from xdsl_neuron.tracer.views import Buffer, View
+from xdsl_neuron.tracer.views import View
 
 
 @dataclass(frozen=True, slots=True)

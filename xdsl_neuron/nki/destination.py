@@ -19,8 +19,9 @@ from xdsl_neuron.tracer.errors import (
     described,
 )
 from xdsl_neuron.tracer.index import Expr, as_expr, is_tuple
+from xdsl_neuron.tracer.layouts import Columns, Gather, Layout
 from xdsl_neuron.tracer.slicing import subscript
-from xdsl_neuron.tracer.views import Columns, Gather, Layout, View
+from xdsl_neuron.tracer.views import View
 
 _WHOLE = slice(None)
 

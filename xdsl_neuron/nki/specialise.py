@@ -30,8 +30,9 @@ from xdsl_neuron.tracer.errors import (
 )
 from xdsl_neuron.tracer.frames import location_attribute
 from xdsl_neuron.tracer.index import Expr
+from xdsl_neuron.tracer.layouts import Buffer
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
-from xdsl_neuron.tracer.views import Buffer, View
+from xdsl_neuron.tracer.views import View
 
 
 @dataclass(frozen=True)

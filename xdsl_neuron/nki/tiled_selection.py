@@ -8,8 +8,9 @@ from xdsl_neuron.nki.tiled_storage import Range, Storage
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIIndexError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Expr, as_expr, is_slice
+from xdsl_neuron.tracer.layouts import DynamicSlice
 from xdsl_neuron.tracer.slicing import slice_range
-from xdsl_neuron.tracer.views import DynamicSlice, View
+from xdsl_neuron.tracer.views import View
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.nki.destination import NkiTensor
 from xdsl_neuron.tracer.index import Expr, IndexExpr
-from xdsl_neuron.tracer.views import DynamicSlice
+from xdsl_neuron.tracer.layouts import DynamicSlice
 
 
 class Range(NamedTuple):

@@ -25,10 +25,11 @@ from xdsl_neuron.nki.prepared import Prepared
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKIRuntimeError, NKISyntaxError, NKITypeError
 from xdsl_neuron.tracer.index import Expr, IndexExpr, Mask
+from xdsl_neuron.tracer.layouts import Buffer
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.symbols import Loop
-from xdsl_neuron.tracer.views import Buffer, View
+from xdsl_neuron.tracer.views import View
 
 
 class Pending(Protocol):

@@ -12,8 +12,9 @@ from xdsl_neuron.dialects.neuron.constant import Blob, Contents, Identity, Splat
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import QosClass, Space
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
+from xdsl_neuron.tracer.layouts import Buffer
 from xdsl_neuron.tracer.tiles import TileBuilders
-from xdsl_neuron.tracer.views import Buffer, View
+from xdsl_neuron.tracer.views import View
 
 IDENTITY_DTYPE: Final = DType.INT8
 """The type the identity is loaded in; one copy casts it for each use."""

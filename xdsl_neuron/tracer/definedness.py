@@ -4,7 +4,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.tracer.errors import NKISyntaxError
-from xdsl_neuron.tracer.views import Buffer
+from xdsl_neuron.tracer.layouts import Buffer
 
 
 def check_mutable(buffer: Buffer) -> None:

@@ -21,9 +21,10 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode, QosClass, Space
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, Shape, broadcast_tiles
+from xdsl_neuron.tracer.layouts import Gather
 from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.tiles import ENGINES, Number, TileBuilders
-from xdsl_neuron.tracer.views import Gather, View
+from xdsl_neuron.tracer.views import View
 
 _QOS: Final = {member: QosClassAttr(member) for member in QosClass}
 _DGE: Final = {member: DgeTypeAttr(member) for member in DgeType}

@@ -14,8 +14,9 @@ from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.tracer.conditions import Conditions
 from xdsl_neuron.tracer.index import Mask, Shape
+from xdsl_neuron.tracer.layouts import Buffer
 from xdsl_neuron.tracer.symbols import Loop
-from xdsl_neuron.tracer.views import Buffer, View, split_pairs
+from xdsl_neuron.tracer.views import View, split_pairs
 
 
 def mask_over(

@@ -15,11 +15,12 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.tracer.accumulators import scalar_operand
 from xdsl_neuron.tracer.index import Mask
+from xdsl_neuron.tracer.layouts import Buffer, Layout
 from xdsl_neuron.tracer.left_out import keep_mask
 from xdsl_neuron.tracer.row_masks import row_mask
 from xdsl_neuron.tracer.state import Dep
 from xdsl_neuron.tracer.tiles import ENGINES, Number, TileBuilders, immediate
-from xdsl_neuron.tracer.views import Buffer, Layout, View
+from xdsl_neuron.tracer.views import View
 
 FIRST_SEED: Final = 0
 """

@@ -24,7 +24,8 @@ from xdsl_neuron.tracer.index import (
     is_slice,
     is_tuple,
 )
-from xdsl_neuron.tracer.views import DynamicSlice, Gather, Layout, View
+from xdsl_neuron.tracer.layouts import DynamicSlice, Gather, Layout
+from xdsl_neuron.tracer.views import View
 
 V = TypeVar("V", bound=View)
 

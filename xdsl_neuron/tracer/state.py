@@ -42,6 +42,7 @@ from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.frames import Locator
 from xdsl_neuron.tracer.index import Expr, Mask
 from xdsl_neuron.tracer.indirection import with_indices
+from xdsl_neuron.tracer.layouts import Buffer
 from xdsl_neuron.tracer.left_out import keep_mask, mask_over
 from xdsl_neuron.tracer.options import TraceOptions
 from xdsl_neuron.tracer.placement import (
@@ -52,7 +53,7 @@ from xdsl_neuron.tracer.placement import (
     to_lanes,
 )
 from xdsl_neuron.tracer.symbols import Loop, Register, Symbol
-from xdsl_neuron.tracer.views import Buffer, View
+from xdsl_neuron.tracer.views import View
 
 Dep: TypeAlias = "View | str"
 """An instruction to follow: a tile it wrote, or its name."""

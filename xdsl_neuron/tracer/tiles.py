@@ -13,10 +13,11 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, Shape, broadcast_tiles
+from xdsl_neuron.tracer.layouts import Buffer, Layout
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.tracer.splitting import SplitEmission
 from xdsl_neuron.tracer.state import Dep
-from xdsl_neuron.tracer.views import Buffer, Layout, View
+from xdsl_neuron.tracer.views import View
 
 Number: TypeAlias = int | float
 """A Python number; bools count as 0 and 1."""

@@ -1,5 +1,5 @@
 """
-Buffers and views of them: what an operand of an instruction is while tracing.
+Views of buffers: what an operand of an instruction is while tracing.
 
 A view is affine: a start (affine in loop indices) and a (step, num) pair per dimension,
 in elements. On chip one of the dimensions runs along partitions. Slicing, reshaping and
@@ -7,18 +7,16 @@ broadcasting give other views of the same buffer and no instruction.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
-from typing import TYPE_CHECKING, NoReturn, Self
-
-from xdsl.ir import Block, SSAValue
+from typing import NoReturn, Self
 
 from xdsl_neuron.affine import Affine
-from xdsl_neuron.dialects.neuron import Access, Pair, TensorType, whole
+from xdsl_neuron.dialects.neuron import Access, Pair, whole
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Space
-from xdsl_neuron.tracer.conditions import Bound, Conditions, places_in
+from xdsl_neuron.tracer.conditions import places_in
 from xdsl_neuron.tracer.errors import (
     NKIIndexError,
     NKISyntaxError,
@@ -26,83 +24,7 @@ from xdsl_neuron.tracer.errors import (
     SymbolicValueError,
 )
 from xdsl_neuron.tracer.index import Expr, Shape
-
-if TYPE_CHECKING:
-    from xdsl_neuron.tracer.index import Mask
-    from xdsl_neuron.tracer.state import TraceState
-
-
-@dataclass(eq=False, slots=True, weakref_slot=True)
-class Buffer:
-    """
-    A tensor of the trace: an argument or the result of an allocation.
-
-    `block` is where it is defined; it may be used in that block and in loops inside.
-    """
-
-    value: SSAValue
-    type: TensorType
-    name: str
-    block: Block
-    trace: "TraceState"
-    written: bool = False
-    writer: str | None = None
-    """Name of the last instruction that wrote it."""
-    mask: "Mask | None" = None
-    """The mask of its only write, where that left elements out."""
-    immutable: bool = False
-    """Whether the language forbids to write it."""
-    region: str | None = None
-    """What the language calls its memory, where that says more than the space."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Gather:
-    """Dimension 0 of a view is picked by an index tile; indices are below `limit`."""
-
-    index: "View"
-    limit: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Columns:
-    """The free dimension of a view is picked by offsets below `extent` (trn3)."""
-
-    index: "View"
-    extent: int
-
-
-@dataclass(frozen=True, slots=True)
-class DynamicSlice:
-    """`nl.ds(start, size)`."""
-
-    start: Expr
-    size: int
-
-
-@dataclass(eq=False, slots=True)
-class Layout:
-    """
-    Where a view's elements are.
-
-    `par` is the dimension that runs along partitions, -1 in HBM. `offset` is in
-    elements of `dtype`, from the start of the tensor or of each partition.
-    """
-
-    pairs: tuple[Pair, ...]
-    par: int
-    partition: Expr
-    offset: Expr
-    dtype: DType
-    masks: tuple[Affine, ...] = ()
-    bounds: tuple[Bound, ...] = ()
-    gather: Gather | None = None
-    columns: Columns | None = None
-
-    @property
-    def conditions(self) -> Conditions:
-        """The masks and open index ranges."""
-        return Conditions(self.masks, self.bounds)
+from xdsl_neuron.tracer.layouts import Buffer, Gather, Layout
 
 
 class View:

@@ -17,9 +17,10 @@ from xdsl_neuron.nki.ops import as_alu
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.index import Expr, IndexExpr, Shape
+from xdsl_neuron.tracer.layouts import Buffer, Layout
 from xdsl_neuron.tracer.symbols import Loop
 from xdsl_neuron.tracer.tiles import immediate
-from xdsl_neuron.tracer.views import Buffer, Layout, View
+from xdsl_neuron.tracer.views import View
 
 _IDENTITIES: Final = {
     AluOp.ADD: 0.0,

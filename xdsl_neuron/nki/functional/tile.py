@@ -23,7 +23,8 @@ from xdsl_neuron.tracer.compute import COMPARISONS
 from xdsl_neuron.tracer.errors import NKIAttributeError, NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.frames import placed_at
 from xdsl_neuron.tracer.index import IndexExpr, Mask, broadcast_tiles, is_tuple
-from xdsl_neuron.tracer.views import Buffer, Layout, View
+from xdsl_neuron.tracer.layouts import Buffer, Layout
+from xdsl_neuron.tracer.views import View
 
 
 class Tile(Operators):

@@ -8,8 +8,9 @@ from xdsl_neuron.nki.arguments import as_flag, as_integer, as_view
 from xdsl_neuron.nki.instruction import instruction
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError
+from xdsl_neuron.tracer.layouts import Layout
 from xdsl_neuron.tracer.slicing import subscript
-from xdsl_neuron.tracer.views import Layout, View
+from xdsl_neuron.tracer.views import View
 
 GROUP: Final = 16
 """Partitions of a snake: element e is in partition e % 16, column e // 16."""

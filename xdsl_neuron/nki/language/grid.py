@@ -10,7 +10,7 @@ from xdsl_neuron.nki.language.tensors import ParDim
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIIndexError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import IndexExpr, as_expr
-from xdsl_neuron.tracer.views import DynamicSlice
+from xdsl_neuron.tracer.layouts import DynamicSlice
 
 
 class ProgramId(int):

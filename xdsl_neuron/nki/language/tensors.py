@@ -16,7 +16,8 @@ from xdsl_neuron.nki.placement import Placement
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Expr
-from xdsl_neuron.tracer.views import Buffer, Layout, View
+from xdsl_neuron.tracer.layouts import Buffer, Layout
+from xdsl_neuron.tracer.views import View
 
 
 class ParDim(int):
