@@ -110,6 +110,35 @@ def apart_in_hbm(a: Any) -> None:
     nisa.dma_copy(placed((0, 0)), first)
 
 
+def columns_picked(read: str) -> Callable[[Any], None]:
+    """Columns that an index picks may be any, and the index itself is read."""
+
+    def use(a: Any) -> None:
+        table, index = placed((0, 0), "table"), placed_index((0, 4096), "index")
+        nisa.memset(table, 1.0)
+        nisa.memset(index, 0)
+        place = (0, 4096) if read == "index" else (0, 64)
+        other = placed(place, "other")
+        nisa.memset(other, 2.0)
+        beside, picked = placed((0, 9000)), table.indirect(index, 2)
+        nisa.memset(beside, 3.0)
+        if read == "other":
+            nisa.tensor_copy(picked, beside[:, :2])
+            nisa.tensor_copy(beside, other)
+        elif read == "table":
+            # Two columns are no more than what was there of the others.
+            nisa.tensor_copy(picked, beside[:, :2])
+            nisa.tensor_copy(beside, table)
+        else:
+            nisa.tensor_copy(beside[:, :2], picked)
+
+    return use
+
+
+def placed_index(at: Any, name: str) -> Any:
+    return nl.ndarray((30, 1), nl.uint16, buffer=nl.sbuf, name=name, address=at)
+
+
 REFUSALS: list[tuple[Callable[[Any], object], str]] = [
     (taken, "'first' is read after 'second', which is placed on the same bytes"),
     (never_written, "'second' is read and was never written, only 'first' on the"),
@@ -117,6 +146,10 @@ REFUSALS: list[tuple[Callable[[Any], object], str]] = [
     (taken_in_hbm, "'first' is read after 'second', which is placed on the same bytes"),
     (picked_in_hbm, "'first' is read after 'second', which is placed on the same byt"),
     (apart_in_hbm, ""),
+    (columns_picked("columns"), "'table' is read after 'other', which is placed on"),
+    (columns_picked("index"), "'index' is read after 'other', which is placed on the"),
+    (columns_picked("other"), "'other' is read after 'table', which is placed on the"),
+    (columns_picked("table"), "'table' is read after 'other', which is placed on the"),
     (lambda a: in_hbm((0, 0)), r"in private_hbm must be a \(byte,\) tuple, got \(0, 0"),
     (lambda a: in_hbm((-4,)), "`address` must not be negative"),
     (lambda a: in_hbm(("x",)), "`address` must be int, got str"),

@@ -491,3 +491,64 @@ def test_an_offset_behind_the_last_column(written: bool) -> None:
 
     with pytest.raises(DiagnosticError, match="offset 40 is out of bounds for 40"):
         _refused(emit)(X, index)
+
+
+# -- where tiles are -----------------------------------------------------------------
+
+
+def _at(shape: tuple[int, ...], dtype: Any, place: Any) -> Any:
+    return nl.ndarray(shape, dtype=dtype, buffer=nl.sbuf, address=place)
+
+
+def _picked_at(table: Any, index: Any) -> Callable[[Any, Any], Any]:
+    def pick(x: Any, i: Any) -> Any:
+        source, places = (
+            _at(x.shape, x.dtype, table),
+            _at(i.shape, i.dtype, index),
+        )
+        nisa.dma_copy(source, x)
+        nisa.dma_copy(places, i)
+        out = nl.ndarray((32, COUNT), dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(out, source.indirect(places, COUNT))
+        return out
+
+    return pick
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize(
+    ("table", "index", "message"),
+    [
+        ((32, 0), (0, 4096), "'src' starts at partition 32 and 'src_index' at 0"),
+        ((0, 0), (32, 4096), "'src' starts at partition 0 and 'src_index' at 32"),
+        ((16, 0), (16, 4096), "'src_index' starts at partition 16, expected a mult"),
+        ((32, 0), (32, 4096), None),
+        ((32, 0), None, None),
+        (None, (96, 4096), None),
+    ],
+)
+def test_addresses_of_an_index(
+    table: Any, index: Any, message: str | None, after: bool
+) -> None:
+    """Also where the same instruction was right at other addresses."""
+
+    @jit
+    def kernel(x: Any, i: Any) -> Any:
+        if after:
+            _picked_at((0, 8192), (0, 12288))(x, i)
+        return out_of(_picked_at(table, index)(x, i))
+
+    if message is None:
+        assert_kernel_ok(kernel, X, INDEX, expected=take(X, OFFSETS))
+        return
+    with pytest.raises(NKIError, match=message):
+        kernel.trace(X, INDEX)
+
+
+def test_a_grid_of_picked_columns_is_refused() -> None:
+    @jit
+    def kernel(x: Any, index: Any) -> Any:
+        nl.tiles(load(x).indirect(load(index), 16), tile_shape=(16, 4))
+
+    with pytest.raises(NKIError, match="call indirect\\(\\) on it"):
+        kernel.trace(X, INDEX)

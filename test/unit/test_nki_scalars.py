@@ -436,3 +436,25 @@ def test_refused(literal: str, act: Callable[[Any, Any, Any], Any]) -> None:
     assert literal in raised.value.message
     assert raised.value.location is not None
     assert raised.value.location.file == __file__
+
+
+def test_a_pair_behind_a_register_is_no_offset_on_chip() -> None:
+    """The same copy by a register of 32 bits in front of it changes nothing."""
+
+    @nki.jit
+    def kernel(x: Any, narrow: Any, wide: Any) -> Any:
+        out = nl.ndarray((16, 1), x.dtype, buffer=nl.shared_hbm)
+        tile = nl.ndarray(x.shape, x.dtype, buffer=nl.sbuf)
+        nisa.dma_copy(tile, x)
+        column = nl.ndarray((16, 1), x.dtype, buffer=nl.sbuf)
+        for place in (narrow, wide):
+            offset = first(place)
+            nisa.tensor_copy(column, tile.ap([[8, 16], [1, 1]], scalar_offset=offset))
+        nisa.dma_copy(out, column)
+        return out
+
+    x = np.zeros((16, 8), np.float32)
+    places = [np.zeros((1, 1), width) for width in WIDTHS.values()]
+    with pytest.raises(NKIError, match="an offset of 64 bits reaches HBM only"):
+        kernel.trace(x, *places)
+    assert_kernel_ok(kernel, x, places[0], places[0])

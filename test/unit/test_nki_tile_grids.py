@@ -444,7 +444,7 @@ REFUSED: list[tuple[Callable[[Any], Any], type[Exception], str]] = [
         "is not one operand: dimension 1 selects every 2. coordinate",
     ),
     (lambda x: grid_of(x)[3, 0], IndexError, "must be from 0 to 2, got 3"),
-    (lambda x: grid_of(x)[0, -4], IndexError, "must be from 0 to 2, got -1"),
+    (lambda x: grid_of(x)[0, -4], IndexError, "must be from 0 to 2, got -4"),
     (lambda x: grid_of(x)[0:4], IndexError, "must be from 0 to 2, got 0 to 3"),
     (lambda x: grid_of(x)[2:2], IndexError, "is empty"),
     (lambda x: grid_of(x)[::-1], ValueError, "step of a slice of a grid must be pos"),

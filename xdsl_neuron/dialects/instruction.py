@@ -8,7 +8,7 @@ marked with `@gate` its rules. Loop indices are one trailing variadic operand.
     penguin.tensor_tensor @I3 add %u <- %t[0, 0][1 x 44, 1 x 512], %s {engine = DVE}
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
@@ -29,7 +29,9 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.access import Pattern
 from xdsl_neuron.affine import Affine
+from xdsl_neuron.affine_image import image
 from xdsl_neuron.arch import Arch, get_arch
 from xdsl_neuron.dialects.blocks import block_count, check_one_block
 from xdsl_neuron.dialects.gate import check_gates, gate
@@ -363,6 +365,43 @@ class Instruction(IRDLOperation):
                     f"an offset of 64 bits reaches HBM only, but '{operand.name}' is "
                     f"{operand}; use a register of 32 bits"
                 )
+
+    def values_of(self, expression: Affine) -> tuple[int, ...]:
+        """
+        The places on chip that an expression of static loops' indices names, each once.
+
+        At least `MOST_VALUES` of them where they are more, which are more than there
+        are partitions, rows or columns: what is legal for them all is legal. None where
+        the bounds of a loop are not static.
+        """
+        if expression.is_constant:
+            return (expression.constant,)
+        ranges: list[range | None] = []
+        indices = self.loop_indices()
+        for position in range(max(expression.positions) + 1):
+            used = position in expression.positions
+            values = index_range(indices[position]) if used else None
+            if used and values is None:
+                return ()
+            ranges.append(values)
+        return image(expression, tuple(ranges))
+
+    def bytes_beside(
+        self, first: Operand, second: Operand
+    ) -> Iterator[tuple[Pattern, Pattern]]:
+        """
+        The bytes of two accesses to one tensor, to compare.
+
+        They are as far apart as the accesses are, though not at their addresses: one
+        pair for each distance that static loops make. None of them where a register
+        decides, or a mask what is left in which iteration.
+        """
+        distance = first.distance(second)
+        if not distance.is_constant and self.masks():
+            return
+        beside = second.bytes_from(0)
+        for value in self.values_of(distance):
+            yield first.bytes_from(value), beside
 
     @gate("an access reaches one block", "penguin.md 4.1", "our choice")
     def one_block(self) -> None:

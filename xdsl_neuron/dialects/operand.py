@@ -64,18 +64,18 @@ class Operand:
         spec = self.type.data
         return spec.bytes_per_partition // self.dtype.bytes
 
-    def bytes_beside(self, other: "Operand") -> tuple[Pattern, Pattern] | None:
-        """
-        The bytes of this access and of another one to the same tensor, to compare.
+    def distance(self, other: "Operand") -> Affine:
+        """Bytes from the start of another access to the same tensor to this one's."""
+        return self._first_byte() - other._first_byte()
 
-        Normal forms, partitions of the tensor one after another. Where loop indices
-        move both alike the patterns are as far apart as the accesses are in every
-        iteration, though not at their addresses; None where the distance varies.
+    def bytes_from(self, start: int) -> Pattern:
         """
-        distance = self._first_byte() - other._first_byte()
-        if not distance.is_constant:
-            return None
-        return self._bytes_from(distance.constant), other._bytes_from(0)
+        The bytes of the access, were it to start there, in normal form.
+
+        Partitions of the tensor come one after another.
+        """
+        elements = Pattern(0, self.access.flat(self.pitch).pairs)
+        return elements.scaled(self.dtype.bytes).shift(start).normalise()
 
     def _first_byte(self) -> Affine:
         access = self.access
@@ -83,11 +83,6 @@ class Operand:
         if access.partition is not None:
             start = start + access.partition * self.pitch
         return start * self.dtype.bytes
-
-    def _bytes_from(self, start: int) -> Pattern:
-        """The bytes of the access, were it to start there."""
-        elements = Pattern(0, self.access.flat(self.pitch).pairs)
-        return elements.scaled(self.dtype.bytes).shift(start).normalise()
 
     @property
     def label(self) -> str:

@@ -87,7 +87,9 @@ class Addresses:
         """An instruction reads and writes these views; the first ones are written."""
         if not self._placed:
             return
-        for view in views[outputs:]:
+        picked = [view.layout.columns for view in views if view is not None]
+        indices = [columns.index for columns in picked if columns is not None]
+        for view in (*views[outputs:], *indices):
             if view is not None and view.base in self._placed:
                 self._read(view, self._placed[view.base])
         for view in views[:outputs]:
@@ -114,7 +116,9 @@ class Addresses:
 
     def _write(self, view: View, placed: _Placed) -> None:
         box = _box(view, placed)
-        if placed.taken:
+        # What an index picks may be any part of the box.
+        picks = view.layout.columns is not None or view.layout.gather is not None
+        if placed.taken and not picks:
             placed.taken = [each for each in placed.taken if not box.holds(each[0])]
         for other, where in self._others(placed):
             if other.written and where.box.meets(box):
@@ -134,7 +138,7 @@ def _box(view: View, placed: _Placed) -> Box:
         return placed.box
     rows = [layout.partition, layout.partition]
     places = [layout.offset, layout.offset]
-    for dim, (step, num) in enumerate(layout.pairs):
+    for dim, (step, num) in enumerate(layout.reached):
         reach = step * (num - 1)
         into = rows if dim == layout.par else places
         into[reach > 0] += reach

@@ -69,7 +69,7 @@ class Axis:
             )
         else:
             first, count, step = as_expr(item, "coordinate"), 1, 1
-            if isinstance(first, int) and first < 0:
+            if isinstance(first, int) and -self.count <= first < 0:
                 first += self.count
         where = f"coordinate {coordinate} of {what}"
         self._check(first, first + (count - 1) * step, where)

@@ -92,3 +92,10 @@ class Layout:
     def conditions(self) -> Conditions:
         """The masks and open index ranges."""
         return Conditions(self.masks, self.bounds)
+
+    @property
+    def reached(self) -> tuple[Pair, ...]:
+        """What may be touched: all columns where an index picks among them."""
+        if self.columns is None:
+            return self.pairs
+        return (self.pairs[0], (1, self.columns.extent))

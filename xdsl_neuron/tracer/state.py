@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.capacity import Sized
 from xdsl_neuron.dialects.instruction import Instruction, register_bits
 from xdsl_neuron.dialects.neuron import (
     FORMAT_VERSION,
@@ -60,6 +61,14 @@ Dep: TypeAlias = "View | str"
 
 _UNKNOWN: Final = UnknownLoc()
 _UNCHECKED: Final = ("inst_name", "after")
+
+
+def _made_by(value: SSAValue) -> tuple[object, ...]:
+    """What gates ask of an operand beside its type: where it is, how wide it is."""
+    owner = value.owner
+    if isinstance(owner, Sized):
+        return type(owner), owner.blocks, owner.addresses
+    return type(owner), register_bits(value)
 
 
 @dataclass(eq=False, slots=True)
@@ -235,15 +244,16 @@ class TraceState:
         """
         Runs the instruction's gates, once for all instructions that look alike.
 
-        A gate depends on the class, the operands' types and which of them are the same,
-        the properties, and the ranges of the loops: unrolled bodies repeat them.
+        A gate depends on the class, the operands' types, which of them are the same and
+        what made them, the properties, and the ranges of the loops: unrolled bodies
+        repeat them.
         """
         values = list(inst.operands)
         key = (
             type(inst),
             tuple(
                 [
-                    (id(value.type), values.index(value), type(value.owner))
+                    (id(value.type), values.index(value), *_made_by(value))
                     for value in values
                 ]
             ),

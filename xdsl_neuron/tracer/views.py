@@ -120,9 +120,7 @@ class View:
         if layout.par > 0:
             self._no_tile()
         dtype = None if layout.dtype is kind.dtype else layout.dtype
-        pairs = layout.pairs
-        if layout.columns is not None:
-            pairs = (pairs[0], (1, layout.columns.extent))
+        pairs = layout.reached
         if layout.offset == 0 and layout.partition == 0 and dtype is None:
             full = whole(kind.shape, kind.space.on_chip)
             if pairs == full.pairs:

@@ -5,14 +5,11 @@ from typing import ClassVar
 from xdsl.irdl import prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine
-from xdsl_neuron.affine_image import image
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import (
     MAX_DIMS,
     Instruction,
     Operand,
-    index_range,
     target_of,
 )
 from xdsl_neuron.dialects.neuron import EngineAttr
@@ -142,38 +139,16 @@ class ComputeInstruction(Instruction):
                 f"'{self.name}' cannot write `{dst.label}` in place: '{src.name}' and "
                 f"'{dst.name}' are the same access; write to another tile"
             )
-        patterns = dst.bytes_beside(src)
-        if patterns is None:
-            return
-        written, read = patterns
-        if self.IN_PLACE and dst.dtype is src.dtype and written == read:
-            return
-        if written.overlaps(read):
-            raise VerifyException(
-                f"'{self.name}' reads '{src.name}' {render_access(src.access)} of "
-                f"`{dst.label}` while it writes {render_access(dst.access)}: in-place "
-                "accesses are the same pattern or disjoint; write to another tile"
-            )
-
-    def values_of(self, expression: Affine) -> tuple[int, ...]:
-        """
-        The places on chip that an expression of static loops' indices names, each once.
-
-        At least `MOST_VALUES` of them where they are more, which are more than there
-        are partitions, rows or columns: what is legal for them all is legal. None where
-        the bounds of a loop are not static.
-        """
-        if expression.is_constant:
-            return (expression.constant,)
-        ranges: list[range | None] = []
-        indices = self.loop_indices()
-        for position in range(max(expression.positions) + 1):
-            used = position in expression.positions
-            values = index_range(indices[position]) if used else None
-            if used and values is None:
-                return ()
-            ranges.append(values)
-        return image(expression, tuple(ranges))
+        for written, read in self.bytes_beside(dst, src):
+            if self.IN_PLACE and dst.dtype is src.dtype and written == read:
+                continue
+            if written.overlaps(read):
+                raise VerifyException(
+                    f"'{self.name}' reads '{src.name}' {render_access(src.access)} of "
+                    f"`{dst.label}` while it writes {render_access(dst.access)}: "
+                    "in-place accesses are the same pattern or disjoint; write to "
+                    "another tile"
+                )
 
     def check_elementwise(self, *names: str) -> None:
         """Same partitions and elements per partition, or one broadcast element."""

@@ -149,16 +149,15 @@ class DmaInstruction(Instruction):
         """Both sides on one tensor are the same pattern or apart."""
         dst, *sources = self.moved()
         for src in sources:
-            patterns = dst.bytes_beside(src) if dst.value is src.value else None
-            if patterns is None:
+            if dst.value is not src.value:
                 continue
-            written, read = patterns
-            if written != read and written.overlaps(read):
-                raise VerifyException(
-                    f"source and destination overlap partly in {dst.label}: "
-                    f"{render_access(src.access)} and {render_access(dst.access)}; "
-                    "copy through a temporary"
-                )
+            for written, read in self.bytes_beside(dst, src):
+                if written != read and written.overlaps(read):
+                    raise VerifyException(
+                        f"source and destination overlap partly in {dst.label}: "
+                        f"{render_access(src.access)} and {render_access(dst.access)}; "
+                        "copy through a temporary"
+                    )
 
 
 class Load(DmaInstruction):

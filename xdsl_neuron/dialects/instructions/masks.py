@@ -24,8 +24,7 @@ class RowInstruction(ComputeInstruction):
         for first, second in combinations(present, 2):
             if first.value is not second.value:
                 continue
-            touched = first.bytes_beside(second)
-            if touched is not None and touched[0].overlaps(touched[1]):
+            if any(a.overlaps(b) for a, b in self.bytes_beside(first, second)):
                 raise VerifyException(
                     f"outputs '{first.name}' and '{second.name}' overlap in "
                     f"`{first.label}`; write to two tiles"

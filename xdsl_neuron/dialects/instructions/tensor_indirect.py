@@ -190,12 +190,8 @@ class TensorIndirect(ComputeInstruction):
             if name in self.OUTS:
                 self._check_scatter_start(index)
                 continue
-            first, start = _first_partition(data[name]), _first_partition(index)
-            if name == index_name.removesuffix("_index") and _differ(first, start):
-                raise VerifyException(
-                    f"'{name}' starts at partition {first} and '{index_name}' at "
-                    f"{start}; both start at the same partition"
-                )
+            if name == index_name.removesuffix("_index"):
+                _check_start(data[name], index)
 
     def _check_scatter_start(self, index: Operand) -> None:
         """The index of a destination starts where the source, or its index, does."""
@@ -207,12 +203,7 @@ class TensorIndirect(ComputeInstruction):
             if found is None:
                 return
             beside = found
-        first, start = _first_partition(beside), _first_partition(index)
-        if _differ(first, start):
-            raise VerifyException(
-                f"'{beside.name}' starts at partition {first} and '{index.name}' at "
-                f"{start}; both start at the same partition"
-            )
+        _check_start(beside, index)
 
     @gate("index starts on a quadrant boundary (a multiple of 32)", DOCUMENTED)
     def indirect_quadrant(self) -> None:
@@ -273,12 +264,23 @@ class TensorIndirect(ComputeInstruction):
                     self._check_apart(data[out], data[name])
 
     def _check_apart(self, dst: Operand, src: Operand) -> None:
-        patterns = dst.bytes_beside(src)
-        if patterns is not None and patterns[0].overlaps(patterns[1]):
+        if any(a.overlaps(b) for a, b in self.bytes_beside(dst, src)):
             raise VerifyException(
                 f"'{self.name}' writes '{dst.name}' where it reads '{src.name}' of "
                 f"`{dst.label}`, and picks columns; write to another tile"
             )
+
+
+def _check_start(operand: Operand, index: Operand) -> None:
+    """Both start at one partition; what allocation places can follow the other."""
+    if (_base(operand) is None) != (_base(index) is None):
+        return
+    first, start = _first_partition(operand), _first_partition(index)
+    if first is not None and start is not None and first != start:
+        raise VerifyException(
+            f"'{operand.name}' starts at partition {first} and '{index.name}' at "
+            f"{start}; both start at the same partition"
+        )
 
 
 def _first_partition(operand: Operand) -> int | None:
@@ -286,10 +288,11 @@ def _first_partition(operand: Operand) -> int | None:
     start = operand.access.partition
     if start is None or not start.is_constant:
         return None
+    return start.constant + (_base(operand) or 0)
+
+
+def _base(operand: Operand) -> int | None:
+    """The first partition of its tensor, where that has one address."""
     owner = operand.value.owner
     placements = owner.placements if isinstance(owner, Sized) else []
-    return start.constant + (placements[0][0] if len(placements) == 1 else 0)
-
-
-def _differ(first: int | None, second: int | None) -> bool:
-    return first is not None and second is not None and first != second
+    return placements[0][0] if len(placements) == 1 else None

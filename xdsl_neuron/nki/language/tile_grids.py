@@ -191,6 +191,7 @@ def _source(
         )
     if tile_shape is None:
         raise NKITypeError(f"nl.{what} of a tensor needs `tile_shape`")
+    source.refuse_columns(f"nl.{what}")
     return Selection.whole(InOrder(source)), _exact(tile_shape, "tile_shape")
 
 
