@@ -3,74 +3,33 @@
 from collections.abc import Callable
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 import pytest
+from picked_columns import (
+    BF16,
+    COLUMNS,
+    COUNT,
+    INDEX,
+    OFFSETS,
+    PLACES,
+    SECOND,
+    TABLE,
+    Array,
+    X,
+    indices,
+    jit,
+    load,
+    numbers,
+    out_of,
+    put,
+    take,
+)
 
-from xdsl_neuron import nki
-from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.nki import isa, language
 from xdsl_neuron.testing import assert_kernel_ok
-from xdsl_neuron.tracer.errors import NKIError
 
 nl: Any = language
 nisa: Any = isa
-Array = Any
-
-BF16 = ml_dtypes.bfloat16
-COLUMNS, COUNT = 40, 27
-
-
-def jit(kernel: Callable[..., Any]) -> Any:
-    return nki.jit(kernel, platform_target="trn3")
-
-
-def indices(
-    partitions: int, count: int, columns: int, group: int = 16, seed: int = 0
-) -> tuple[Array, Array]:
-    """An index tile, and the offsets it holds for each partition."""
-    random = np.random.default_rng(seed)
-    width = -(-count // group)
-    tile = np.full((partitions, width), 0xFFFF, np.uint16)
-    offsets = np.zeros((partitions, count), np.int64)
-    for start in range(0, partitions, group):
-        mine = random.permutation(columns)[:count]
-        for at, offset in enumerate(mine):
-            tile[start + at % group, at // group] = offset
-        offsets[start : start + group] = mine
-    return tile, offsets
-
-
-def numbers(*shape: int, seed: int = 1, dtype: Any = np.float32) -> Array:
-    return np.random.default_rng(seed).integers(-9, 9, shape).astype(dtype)
-
-
-def load(array: Any) -> Any:
-    tile = nl.ndarray(array.shape, dtype=array.dtype, buffer=nl.sbuf)
-    nisa.dma_copy(tile, array)
-    return tile
-
-
-def out_of(tile: Any) -> Any:
-    out = nl.ndarray(tile.shape, dtype=tile.dtype, buffer=nl.shared_hbm)
-    nisa.dma_copy(out, tile)
-    return out
-
-
-def take(x: Array, offsets: Array) -> Array:
-    return np.take_along_axis(x, offsets, axis=1)
-
-
-def put(table: Array, offsets: Array, x: Array) -> Array:
-    found = table.copy()
-    np.put_along_axis(found, offsets, x.astype(table.dtype), axis=1)
-    return found
-
-
-X = numbers(32, COLUMNS)
-TABLE = numbers(32, COLUMNS, seed=2)
-INDEX, OFFSETS = indices(32, COUNT, COLUMNS)
-SECOND, PLACES = indices(32, COUNT, COLUMNS, seed=5)
 
 Read = Callable[[Any, Any, Any], None]
 """Writes (dst, from an operand with an index, of the column operand)."""
@@ -348,6 +307,25 @@ def test_products_of_picked_columns(which: str, accumulate: bool) -> None:
     assert_kernel_ok(kernel, left, right, old, *arrays, expected=want)
 
 
+def test_a_product_behind_a_scatter_is_added_to_all_columns() -> None:
+    """Which of them the scatter has written is known while running only."""
+    left, right = numbers(64, 32, dtype=BF16), numbers(64, COLUMNS, seed=4, dtype=BF16)
+
+    @jit
+    def kernel(left: Any, right: Any, x: Any, index: Any) -> Any:
+        result = nl.full((32, COLUMNS), 3.0, dtype=nl.float32, buffer=nl.psum)
+        places = result.indirect(load(index), COUNT)
+        nisa.tensor_copy(places, load(x)[:, :COUNT], engine=nisa.engine.vector)
+        nisa.nc_matmul(result, load(left), load(right))
+        copied = nl.ndarray(result.shape, dtype=nl.float32, buffer=nl.sbuf)
+        nisa.tensor_copy(copied, result)
+        return out_of(copied)
+
+    old = put(np.full_like(X, 3), OFFSETS, X[:, :COUNT])
+    want = old + left.astype(np.float32).T @ right.astype(np.float32)
+    assert_kernel_ok(kernel, left, right, X, INDEX, expected=want)
+
+
 def test_scales_are_picked_with_their_data() -> None:
     """Rows of scales lie in the quadrant of their data and take its offsets."""
     random = np.random.default_rng(8)
@@ -378,177 +356,3 @@ def test_scales_are_picked_with_their_data() -> None:
     chosen = take(packed, offsets), take(scale, offsets)
     want = assert_kernel_ok(multiply(False), *chosen, index)
     assert_kernel_ok(multiply(True), packed, scale, index, expected=want)
-
-
-Refused = Callable[[Any, Any, Any], None]
-"""A call with a tile [32, 40], an index of 32 offsets and a result [32, 16]."""
-
-
-def ps(*shape: int) -> Any:
-    return nl.ndarray(shape, dtype=nl.float32, buffer=nl.psum)
-
-
-def packed(columns: int) -> Any:
-    return nl.ndarray((32, columns), dtype=nl.float8_e4m3fn_x4, buffer=nl.sbuf)
-
-
-def scale(columns: int) -> Any:
-    return nl.ndarray((32, columns), dtype=nl.uint8, buffer=nl.sbuf)
-
-
-REFUSED: dict[str, tuple[Refused, str]] = {
-    "another number of columns": (
-        lambda x, i, o: nisa.tensor_copy(o, x.indirect(i, 17)),
-        "tile shape mismatch",
-    ),
-    "fewer partitions": (
-        lambda x, i, o: nisa.tensor_copy(o, x.indirect(i[:16], 16)),
-        "number of partitions mismatch",
-    ),
-    "a strided view": (
-        lambda x, i, o: nisa.tensor_copy(o, x[:, ::2].indirect(i, 16)),
-        "needs contiguous free dimensions",
-    ),
-    "the second input": (
-        lambda x, i, o: nisa.tensor_tensor(o, o, x.indirect(i, 16), nl.add),
-        "'rhs' of 'penguin.tensor_tensor' does not support tensor indirection",
-    ),
-    "an instruction without": (
-        lambda x, i, o: nisa.reciprocal(o, x.indirect(i, 16)),
-        "does not support tensor indirection",
-    ),
-    "a DMA": (
-        lambda x, i, o: nisa.dma_copy(o, x.indirect(i, 16)),
-        "DMA Instruction cannot have TensorIndirect AP",
-    ),
-    "a view of it": (
-        lambda x, i, o: nisa.tensor_copy(o, x.indirect(i, 16)[:, :16]),
-        "call indirect() on it",
-    ),
-    "a type of it": (
-        lambda x, i, o: nisa.tensor_copy(o, x.indirect(i, 16).view(nl.int32)),
-        "call indirect() on it",
-    ),
-    "a half of a pair": (
-        lambda x, i, o: nisa.nc_matmul_mx(
-            ps(16, 16), packed(32).indirect(i, 16), packed(16), scale(32), scale(16)
-        ),
-        "must agree on tensor indirection",
-    ),
-    "a pair with two indices": (
-        lambda x, i, o: nisa.nc_matmul_mx(
-            ps(16, 16),
-            packed(32).indirect(i, 16),
-            packed(16),
-            scale(32).indirect(i[:, 1:], 16),
-            scale(16),
-        ),
-        "must use .indirect() with the same index",
-    ),
-    "twice": (
-        lambda x, i, o: nisa.tensor_copy(o, x.indirect(i, 16).indirect(i, 16)),
-        "only one index",
-    ),
-    "in place": (
-        lambda x, i, o: nisa.tensor_copy(x[:, :16], x.indirect(i, 16)),
-        "write to another tile",
-    ),
-    "no index": (
-        lambda x, i, o: nisa.tensor_copy(o, x.indirect([1, 2], 2)),
-        "must be a tensor",
-    ),
-}
-
-
-def _refused(emit: Refused) -> Any:
-    def kernel(x: Any, index: Any) -> Any:
-        out = nl.ndarray((32, 16), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.memset(out, 0.0)
-        emit(load(x), load(index), out)
-        return out_of(out)
-
-    return jit(kernel)
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_is_refused(name: str) -> None:
-    emit, message = REFUSED[name]
-    index, _ = indices(32, 32, COLUMNS)
-    with pytest.raises(NKIError) as raised:
-        _refused(emit).trace(X, index)
-    assert message in str(raised.value)
-    assert raised.value.location is not None
-
-
-@pytest.mark.parametrize("written", [False, True])
-def test_an_offset_behind_the_last_column(written: bool) -> None:
-    index, _ = indices(32, 16, COLUMNS)
-    index[3, 0] = COLUMNS
-
-    def emit(x: Any, i: Any, o: Any) -> None:
-        pair = (x.indirect(i, 16), o) if written else (o, x.indirect(i, 16))
-        nisa.tensor_copy(*pair)
-
-    with pytest.raises(DiagnosticError, match="offset 40 is out of bounds for 40"):
-        _refused(emit)(X, index)
-
-
-# -- where tiles are -----------------------------------------------------------------
-
-
-def _at(shape: tuple[int, ...], dtype: Any, place: Any) -> Any:
-    return nl.ndarray(shape, dtype=dtype, buffer=nl.sbuf, address=place)
-
-
-def _picked_at(table: Any, index: Any) -> Callable[[Any, Any], Any]:
-    def pick(x: Any, i: Any) -> Any:
-        source, places = (
-            _at(x.shape, x.dtype, table),
-            _at(i.shape, i.dtype, index),
-        )
-        nisa.dma_copy(source, x)
-        nisa.dma_copy(places, i)
-        out = nl.ndarray((32, COUNT), dtype=nl.float32, buffer=nl.sbuf)
-        nisa.tensor_copy(out, source.indirect(places, COUNT))
-        return out
-
-    return pick
-
-
-@pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize(
-    ("table", "index", "message"),
-    [
-        ((32, 0), (0, 4096), "'src' starts at partition 32 and 'src_index' at 0"),
-        ((0, 0), (32, 4096), "'src' starts at partition 0 and 'src_index' at 32"),
-        ((16, 0), (16, 4096), "'src_index' starts at partition 16, expected a mult"),
-        ((32, 0), (32, 4096), None),
-        ((32, 0), None, None),
-        (None, (96, 4096), None),
-    ],
-)
-def test_addresses_of_an_index(
-    table: Any, index: Any, message: str | None, after: bool
-) -> None:
-    """Also where the same instruction was right at other addresses."""
-
-    @jit
-    def kernel(x: Any, i: Any) -> Any:
-        if after:
-            _picked_at((0, 8192), (0, 12288))(x, i)
-        return out_of(_picked_at(table, index)(x, i))
-
-    if message is None:
-        assert_kernel_ok(kernel, X, INDEX, expected=take(X, OFFSETS))
-        return
-    with pytest.raises(NKIError, match=message):
-        kernel.trace(X, INDEX)
-
-
-def test_a_grid_of_picked_columns_is_refused() -> None:
-    @jit
-    def kernel(x: Any, index: Any) -> Any:
-        nl.tiles(load(x).indirect(load(index), 16), tile_shape=(16, 4))
-
-    with pytest.raises(NKIError, match="call indirect\\(\\) on it"):
-        kernel.trace(X, INDEX)

@@ -276,6 +276,13 @@ RULES: Final = (
         "nki.md 0 NkiTensor.indirect",
     ),
     Rule(
+        "tensor indirection into PSUM",
+        "all columns that the index picks among count as written: a product that "
+        "decides by itself whether it accumulates is added to all of them",
+        "our choice",
+        "nki.md 0 NkiTensor.indirect",
+    ),
+    Rule(
         "local_gather",
         "indices run over the core's 16 partitions first, then along the free axis; "
         "an index is the offset of the first element of its run",

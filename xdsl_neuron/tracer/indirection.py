@@ -50,20 +50,26 @@ def with_indices(
 
 def _owner(kind: type[Instruction], name: str, view: View) -> str:
     """Whose index an operand takes; refuses operands that take none."""
+    written = name in kind.OUTS
     if issubclass(kind, DmaInstruction):
+        on_chip = "scatter on chip" if written else "gather on chip"
+        when = "behind it" if written else "first"
         raise NKISyntaxError(
             f"DMA Instruction cannot have TensorIndirect AP, got '{name}' picked from "
-            f"'{view.name}'; use vector_offset of tensor.ap(...), or gather on chip "
-            "with nisa.tensor_copy first"
+            f"'{view.name}'; use vector_offset of tensor.ap(...), or {on_chip} with "
+            f"nisa.tensor_copy {when}"
         )
     allowed = kind.INDIRECT if issubclass(kind, TensorIndirect) else {}
     if name in allowed:
         return allowed[name]
     legal = ", ".join(f"'{each}'" for each in allowed)
+    instead = f"copy the columns of '{view.name}' to a tile with nisa.tensor_copy first"
+    if written:
+        instead = f"write a tile, and scatter it into '{view.name}' with tensor_copy"
     raise NKISyntaxError(
         f"'{name}' of '{kind.name}' does not support tensor indirection"
         + (f", only {legal}" if legal else "")
-        + f"; copy the columns of '{view.name}' to a tile with nisa.tensor_copy first"
+        + f"; {instead}"
     )
 
 

@@ -286,19 +286,21 @@ class _InstructionReader:
                 item.fail("expected a register_access")
         for item, name in self._named("ins", self.node.elements("ins")):
             self._input(item, name)
-        picks = issubclass(self.kind, TensorIndirect)
-        names = iter(
-            [name for _, name in sorted(self.picked.items())]
-            if picks
-            else self.form.indirection
-        )
-        for item in self.node.elements("indirection_ins"):
-            name = next(names, None)
+        names = dict(enumerate(self.form.indirection))
+        if issubclass(self.kind, TensorIndirect):
+            names = self.picked
+        items = self.node.elements("indirection_ins")
+        for at, item in enumerate(items):
+            name = names.get(at)
             if name is None:
                 item.fail(f"{self.opcode} has no such indirection argument")
             self._tensor(item, name)
-        if picks and next(names, None) is not None:
-            self.node.fail(f"{INDIRECT_ARGUMENT} names no indirection argument")
+        for at in self.picked:
+            if not 0 <= at < len(items):
+                self.node.fail(
+                    f"{INDIRECT_ARGUMENT} {at} names none of the {len(items)} "
+                    "indirection arguments"
+                )
         self._check_present()
         return [item.child("regref") for item in given]
 
