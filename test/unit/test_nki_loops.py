@@ -82,18 +82,6 @@ def test_all_ranges_of_the_destination_passing_language_unroll() -> None:
         nki.trace(kernel)(X)
 
 
-def in_condition(x: Any) -> None:
-    for i in nl.affine_range(4):
-        if i == 0:
-            nl.load(x[rows(i)])
-
-
-def in_while(x: Any) -> None:
-    for i in nl.affine_range(4):
-        while i:
-            nl.load(x[rows(i)])
-
-
 def in_int(x: Any) -> None:
     for i in nl.affine_range(4):
         int(i)
@@ -203,11 +191,6 @@ LEFT = "break, return or an exception left the body of an affine_range"
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (in_condition, "a condition needs the value of a loop index"),
-        (
-            in_while,
-            f"a condition needs the value of a loop index (i), which has none: {BODY}",
-        ),
         (in_int, BODY),
         (in_float, BODY),
         (in_range, "range(), or indexing a Python sequence, needs the value of a loop"),
@@ -228,8 +211,6 @@ LEFT = "break, return or an exception left the body of an affine_range"
     ],
 )
 def test_refused(kernel: Kernel, message: str) -> None:
-    if kernel is in_condition:
-        message = "a condition needs the value of a loop index"
     with pytest.raises(NKIError) as raised:
         traced(kernel)
     assert message in raised.value.message

@@ -94,15 +94,23 @@ def trace_kernel(
     The module of a kernel; its instructions have passed their gates on insertion.
 
     A rolled trace in which `program_id` decides Python control flow is made again,
-    once per point of the launch grid.
+    once per point of the launch grid; one in which the index of a loop does, with that
+    loop unrolled.
     """
-    if personality.rolled:
+    rolled = personality.rolled
+    unrolled = frozenset[FileLineColLoc]()
+    while True:
         try:
-            return _trace(function, binding, personality, arch, grid, True, options)
+            return _trace(
+                function, binding, personality, arch, grid, rolled, unrolled, options
+            )
         except SymbolicValueError as error:
-            if not error.program_id:
+            if rolled and error.program_id:
+                rolled = False
+            elif error.loops - unrolled:
+                unrolled |= error.loops
+            else:
                 raise
-    return _trace(function, binding, personality, arch, grid, False, options)
 
 
 def _trace(
@@ -112,6 +120,7 @@ def _trace(
     arch: Arch,
     grid: tuple[GridDim, ...],
     rolled: bool,
+    unrolled: frozenset[FileLineColLoc],
     options: TraceOptions,
 ) -> Traced:
     arguments = _arguments(binding)
@@ -123,6 +132,7 @@ def _trace(
         personality.view,
         grid,
         options,
+        unrolled,
     )
     where = _definition(function)
     trace.function.location = where

@@ -45,7 +45,8 @@ class KernelTrace(AssignmentBuilders):
     A trace of one kernel for one launch grid.
 
     `program` holds the index along each axis of the grid: an integer, or the loop
-    index of a rolled `spmd` loop.
+    index of a rolled `spmd` loop. `unrolled` are the places of `for` statements whose
+    index Python needs the value of.
     """
 
     def __init__(
@@ -57,8 +58,10 @@ class KernelTrace(AssignmentBuilders):
         view: type[View],
         grid: tuple[GridDim, ...],
         options: TraceOptions = NO_OPTIONS,
+        unrolled: frozenset[FileLineColLoc] = frozenset(),
     ) -> None:
         super().__init__(name, arguments, arch, masks_allowed, view, options)
+        self.unrolled = unrolled
         self.grid = grid
         self.program: list[Expr] = [0] * len(grid)
         self.pending: Pending | None = None

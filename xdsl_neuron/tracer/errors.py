@@ -6,6 +6,8 @@ the default is `NKISyntaxError`, some rules are value, type or index errors). Th
 is that of the innermost frame that is not ours, unless one is given.
 """
 
+from xdsl.dialects.builtin import FileLineColLoc
+
 from xdsl_neuron.diagnostics import DiagnosticError, SourceLocation, Where
 from xdsl_neuron.tracer.frames import kernel_place, own_failure
 
@@ -90,9 +92,16 @@ class SymbolicValueError(NKIError):
     Python control flow asks for the value of something that has none while tracing.
 
     `program_id` says whether only the launch grid's indices are involved: then the
-    kernel is traced once per grid point instead.
+    kernel is traced once per grid point instead. `loops` are the places of the `for`
+    statements whose indices are involved: then these are unrolled instead.
     """
 
-    def __init__(self, message: str, program_id: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        program_id: bool = False,
+        loops: frozenset[FileLineColLoc] = frozenset(),
+    ) -> None:
         super().__init__(message)
         self.program_id = program_id
+        self.loops = loops

@@ -8,7 +8,9 @@ no value while a kernel is traced, so Python control flow on them is refused.
 
 import operator
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn, SupportsIndex, TypeAlias, TypeGuard, cast
+from typing import Any, Final, NoReturn, SupportsIndex, TypeAlias, TypeGuard, cast
+
+from xdsl.dialects.builtin import FileLineColLoc
 
 from xdsl_neuron.affine import Affine, Atom, Lane
 from xdsl_neuron.dialects.neuron.attributes import position_name
@@ -126,10 +128,15 @@ def aligned(expression: Affine, shape: Shape, rank: int) -> Affine:
 
 
 def _refuse_value(value: "IndexExpr | Mask", use: str, hint: str = "") -> NoReturn:
-    """Python asks for the value of something symbolic."""
+    """
+    Python asks for the value of something symbolic.
+
+    Where a condition asks, the kernel can be traced with the loops unrolled.
+    """
     positions = value.positions
     codegen = current_or_none()
     program = bool(positions) and codegen is not None and codegen.is_grid(positions)
+    loops = frozenset[FileLineColLoc]()
     if value.shape:
         message = (
             "Control-flow depending on `nl.arange` or `nl.mgrid` is not supported."
@@ -142,7 +149,12 @@ def _refuse_value(value: "IndexExpr | Mask", use: str, hint: str = "") -> NoRetu
             "an affine_range or sequential_range is traced once; use static_range or "
             "range, or a mask"
         )
-    raise SymbolicValueError(message, program)
+        if codegen is not None and use == _CONDITION:
+            loops = codegen.loop_places(positions)
+    raise SymbolicValueError(message, program, loops)
+
+
+_CONDITION: Final = "a condition"
 
 
 class IndexExpr:
@@ -306,7 +318,7 @@ class IndexExpr:
         raise NKIIndexError("Only support `:` or `None` as subscript to arange!")
 
     def __bool__(self) -> bool:
-        _refuse_value(self, "a condition")
+        _refuse_value(self, _CONDITION)
 
     def __int__(self) -> NoReturn:
         _refuse_value(self, "int()")
@@ -381,7 +393,7 @@ class Mask:
         return Mask((self.predicates[0] * -1 - 1,), self.shape)
 
     def __bool__(self) -> NoReturn:
-        _refuse_value(self, "a condition", " Join the comparisons of a mask with `&`")
+        _refuse_value(self, _CONDITION, " Join the comparisons of a mask with `&`")
 
     def over(self, shape: Shape) -> Sequence[Affine]:
         """The predicates over the last axes of lanes of that shape."""
@@ -425,4 +437,6 @@ def arange(*bounds: SupportsIndex) -> IndexExpr:
     values = range(*found)
     if not values:
         raise NKIValueError(f"nl.arange{bounds} is empty")
-    return IndexExpr(Affine.lane(0) * values.step + values.start, (len(values),))
+    # An axis of one element may be broadcast, so it carries no lane.
+    lane = Affine.lane(0) * values.step if len(values) > 1 else Affine(0)
+    return IndexExpr(lane + values.start, (len(values),))

@@ -147,6 +147,22 @@ class TraceState:
         found = [self.loops[number] for number in numbers]
         return all(isinstance(loop, Loop) and loop.grid for loop in found)
 
+    def loop_places(self, numbers: frozenset[int]) -> frozenset[FileLineColLoc]:
+        """
+        The places of these loops in the kernel, without axes of the launch grid.
+
+        Empty where a register is among them, whose value no unrolling gives.
+        """
+        found = [self.loops[number] for number in numbers]
+        if any(isinstance(loop, Register) for loop in found):
+            return frozenset()
+        places = [
+            loop.operation.location
+            for loop in found
+            if isinstance(loop, Loop) and not loop.grid
+        ]
+        return frozenset(p for p in places if isinstance(p, FileLineColLoc))
+
     def is_dynamic(self, expr: Expr) -> bool:
         """Whether it depends on a register, whose value is not known."""
         return not isinstance(expr, int) and any(
@@ -442,7 +458,8 @@ class TraceState:
         if masked:
             lanes = inst.lane_dims(data)
             names = [*inst.OUTS, *inst.INS]
-            for name, view in zip(names, views, strict=True):
+            # Operands that are left out at the end are not among the views.
+            for name, view in zip(names, views, strict=False):
                 if view is not None:
                     found += [
                         to_lanes(predicate, lanes[name])

@@ -2,7 +2,8 @@
 Loops of the functional generation (DESIGN.md 7b).
 
 `affine_range` and `sequential_range` trace their body once into a rolled loop;
-`static_range` and Python's `range` unroll.
+`static_range` and Python's `range` unroll. So do the former where Python control flow
+needs the value of their index: the kernel is traced again for that.
 """
 
 import inspect
@@ -34,7 +35,7 @@ class SymbolicRange:
         self._kind = kind
         self._values = values
 
-    def __iter__(self) -> Iterator[IndexExpr]:
+    def __iter__(self) -> Iterator[IndexExpr | int]:
         frame = inspect.currentframe()
         caller = None if frame is None else frame.f_back
         if caller is None or not is_for_statement(caller):
@@ -43,6 +44,8 @@ class SymbolicRange:
                 "the iterable of a for statement (not of zip, enumerate, list or a "
                 "comprehension); use static_range or range there"
             )
+        if session().locator.here() in session().unrolled:
+            return iter(self._values)
         once = len(self._values) == 1
         return self._body(None if once else Watch.for_statement(caller))
 
