@@ -7,6 +7,7 @@ must fit into a partition is one block, and an access may only run over several 
 where all of them fit, one after another.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import IntegerAttr
@@ -52,8 +53,14 @@ def block_elements(kind: TensorType, blocks: int) -> int:
     return kind.data.pitch // blocks
 
 
-def check_one_block(operand: "Operand", arch: Arch) -> None:
-    """An access to tiles that do not fit together reaches one of them."""
+def check_one_block(
+    operand: "Operand", arch: Arch, indices: Sequence[tuple[int, int] | None]
+) -> None:
+    """
+    An access to tiles that do not fit together reaches one of them.
+
+    `indices` are the ends of each loop index, None where they are not known.
+    """
     kind = operand.type
     blocks = block_count(operand.value)
     fits = kind.data.bytes_per_partition <= usable_bytes(kind.space, arch)
@@ -61,9 +68,11 @@ def check_one_block(operand: "Operand", arch: Arch) -> None:
         return
     size = block_elements(kind, blocks) * kind.dtype.bytes // operand.dtype.bytes
     start = within_block(operand.access.offset, size)
-    reached = Pattern(start.constant, operand.access.pairs[1:])
-    if start.is_constant and reached.within(size):
-        return
+    known = [bounds or (0, 0) for bounds in indices]
+    if all(indices[position] is not None for position in start.positions):
+        pairs = operand.access.pairs[1:]
+        if all(Pattern(at, pairs).within(size) for at in start.bounds(known)):
+            return
     raise VerifyException(
         f"access to '{operand.name}' ({operand}) does not reach one block of {size} "
         f"elements: a tensor of {blocks} blocks that does not fit into {kind.space} as "

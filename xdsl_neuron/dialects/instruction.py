@@ -410,8 +410,10 @@ class Instruction(IRDLOperation):
             if block_count(value) > 1:
                 arch = target_of(self)
                 if arch is not None:
+                    ranges = [index_range(value) for value in self.loop_indices()]
+                    ends = [inclusive(r) for r in ranges]
                     for operand in self.data().values():
-                        check_one_block(operand, arch)
+                        check_one_block(operand, arch, ends)
                 return
 
     @gate("Cannot update immutable parameter `...`", "penguin.md 5")

@@ -9,7 +9,7 @@ from xdsl_neuron.isa import Space
 from xdsl_neuron.nki.arguments import as_integer, as_integers, is_mapping, is_sequence
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.no_operators import WithoutOperators
-from xdsl_neuron.nki.tensor import LanguageTensor
+from xdsl_neuron.nki.tensor import LanguageTensor, reshape_extents
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import (
     NKIIndexError,
@@ -238,11 +238,12 @@ class NkiTensor(WithoutOperators, LanguageTensor):
             )
         return self._through("squeeze_dim", lambda view: _without(view, at))
 
-    def reshape(self, *shape: Any) -> Self:
+    def reshape(self, *extents: Any, shape: Any = None) -> Self:
         """The elements in another shape; one extent may be -1."""
-        given = shape[0] if len(shape) == 1 and is_sequence(shape[0]) else shape
-        extents = as_integers(given, "shape")
-        return self._through("reshape", lambda view: view.reshaped(extents))
+        given = reshape_extents(extents, shape)
+        lone = len(given) == 1 and is_sequence(given[0])
+        found = as_integers(given[0] if lone else given, "shape")
+        return self._through("reshape", lambda view: view.reshaped(found))
 
     def reshape_dim(self, dim: int, shape: Sequence[int]) -> Self:
         """A dimension split into several; one extent may be -1."""

@@ -22,6 +22,7 @@ _MODULES: Final = {
     "nki.compiler": f"{_PACKAGE}.compiler",
     "nki.typing": f"{_PACKAGE}.typing",
     "neuronxcc.nki.language": f"{_PACKAGE}.functional.language",
+    "neuronxcc.nki.language.constants": f"{_PACKAGE}.functional.language_constants",
     "neuronxcc.nki.isa": f"{_PACKAGE}.functional.isa",
     "neuronxcc.nki.isa.constants": f"{_PACKAGE}.functional.constants",
     "neuronxcc.nki.typing": f"{_PACKAGE}.typing",

@@ -216,11 +216,13 @@ def make_jit(personality: Personality) -> Callable[..., Any]:
         """
         Makes a function a kernel.
 
-        `mode` says what a call does on the vendor's stack; here it simulates. Options
+        `mode` says what a call does on the vendor's stack; here it simulates. A kernel
+        with `kernel_return=False` returns nothing and writes its parameters. Options
         of the vendor's tools (`experimental_flags`, ...) have no effect.
         """
-        check_options("jit", options, ("mode", "platform_target"))
-        return _decorated(func, personality, platform_target, NO_CONFIGS)
+        check_options("jit", options, ("kernel_return", "mode", "platform_target"))
+        writes = options.get("kernel_return") is False
+        return _decorated(func, personality, platform_target, NO_CONFIGS, writes)
 
     return jit
 
@@ -257,12 +259,16 @@ def _decorated(
     personality: Personality,
     target: str | None,
     configs: Configs,
+    writes_parameters: bool = False,
 ) -> Any:
     """The kernel of a function, or without one a decorator that makes it."""
+    options = TraceOptions(output_parameters=writes_parameters)
 
     def make(function: Callable[..., Any]) -> Kernel:
         if not isinstance(function, Kernel):
-            return Kernel(function, personality, target, configs=configs)
+            return Kernel(
+                function, personality, target, options=options, configs=configs
+            )
         return function if configs == NO_CONFIGS else function.with_configs(configs)
 
     return make if function is None else make(function)

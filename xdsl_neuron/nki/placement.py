@@ -9,9 +9,10 @@ vendor's guide of direct allocation defines them.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import signature
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, Final
 
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.isa import Space
@@ -20,7 +21,19 @@ from xdsl_neuron.nki.enums import MemoryRegion
 from xdsl_neuron.tracer.errors import NKIError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import is_integer
 
-Rule = Callable[[tuple[int, ...], int, int], Any]
+Rule = Callable[..., Any]
+
+
+ARGUMENTS: Final = ("idx", "pdim_size", "fdim_size")
+"""What the parameters of an allocation function are called in the vendor's guide."""
+
+
+def _asked(rule: Rule, index: tuple[int, ...], rows: int, size: int) -> Any:
+    """The function's answer; one with the guide's names may have others in front."""
+    given = index, rows, size
+    if set(ARGUMENTS) <= set(signature(rule).parameters):
+        return rule(**dict(zip(ARGUMENTS, given, strict=True)))
+    return rule(*given)
 
 
 @dataclass(frozen=True)
@@ -53,7 +66,7 @@ class Placement:
         if self.region.space is Space.SBUF:
             names = names[1:]
         try:
-            given = self.rule(index, rows, size)
+            given = _asked(self.rule, index, rows, size)
         except NKIError:
             raise
         except (TypeError, ValueError, IndexError, ZeroDivisionError) as error:

@@ -11,6 +11,15 @@ from xdsl_neuron.tracer.slicing import subscript
 from xdsl_neuron.tracer.views import View
 
 
+def reshape_extents(extents: tuple[Any, ...], shape: Any) -> tuple[Any, ...]:
+    """What `reshape` was given: its extents, a sequence of them, or `shape=`."""
+    if shape is None:
+        return extents
+    if extents:
+        raise NKITypeError(f"reshape got {extents} and shape={shape!r}, expected one")
+    return (shape,)
+
+
 class LanguageTensor(View):
     """A view with the attributes kernels ask for."""
 
@@ -54,10 +63,11 @@ class LanguageTensor(View):
     def __getitem__(self, item: Any) -> Self:
         return subscript(self, item)
 
-    def reshape(self, *shape: Any) -> Self:
+    def reshape(self, *extents: Any, shape: Any = None) -> Self:
         """The elements in another shape, as a view."""
-        lone = len(shape) == 1 and not is_integer(shape[0])
-        return self.reshaped(as_integers(shape[0] if lone else shape, "shape"))
+        given = reshape_extents(extents, shape)
+        lone = len(given) == 1 and not is_integer(given[0])
+        return self.reshaped(as_integers(given[0] if lone else given, "shape"))
 
     def expand_dims(self, axis: int) -> Self:
         """A dimension of extent 1."""

@@ -59,10 +59,18 @@ class ComputeBuilders(TileBuilders):
     def result_type(
         self, op: AluOp, dtype: DType | None, *operands: View | Number
     ) -> DType:
-        """`dtype`, or uint8 for comparisons, or the promotion of the operands."""
+        """
+        `dtype`, or uint8 for comparisons, or the promotion of the operands.
+
+        A quotient of integers is fp32: `/` is a true division, as in Python.
+        """
         if dtype is not None:
             return dtype
-        return DType.UINT8 if op in COMPARISONS else promote_type(*operands)
+        if op in COMPARISONS:
+            return DType.UINT8
+        found = promote_type(*operands)
+        integers = op is AluOp.DIVIDE and found.is_integer
+        return DType.FLOAT32 if integers else found
 
     def tensortensor(
         self,

@@ -23,7 +23,7 @@ from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueErro
 from xdsl_neuron.tracer.index import Mask, Shape, broadcast_tiles
 from xdsl_neuron.tracer.layouts import Gather
 from xdsl_neuron.tracer.state import Dep
-from xdsl_neuron.tracer.tiles import ENGINES, Number, TileBuilders
+from xdsl_neuron.tracer.tiles import ENGINES, Number, TileBuilders, without_unit_dims
 from xdsl_neuron.tracer.views import View
 
 _QOS: Final = {member: QosClassAttr(member) for member in QosClass}
@@ -154,6 +154,7 @@ class DmaBuilders(TileBuilders):
             return self.filled(shape, value, pointer.element_type)
         if value.space is Space.PSUM:
             value = self.tensor_copy(value, dtype=pointer.element_type)
+        value = without_unit_dims(value, shape)
         if value.shape == shape:
             return value
         self._check_store_shape(pointer, value, shape)

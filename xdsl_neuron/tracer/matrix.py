@@ -45,7 +45,7 @@ class MatrixBuilders(TileBuilders):
     """Matmul and transpose."""
 
     def in_sbuf(self, tile: View) -> View:
-        """A tile the tensor engine can read: one in PSUM is copied."""
+        """A tile that engines without PSUM can read: one in PSUM is copied."""
         return self.tensor_copy(tile) if tile.space is Space.PSUM else tile
 
     def matmul_operands(self, x: View, y: View, transpose_x: bool) -> tuple[View, View]:

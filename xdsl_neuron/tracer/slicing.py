@@ -19,6 +19,7 @@ from xdsl_neuron.tracer.index import (
     Mask,
     Shape,
     aligned,
+    arange,
     as_expr,
     broadcast_shapes,
     is_slice,
@@ -404,4 +405,4 @@ def _spelt(place: Expr) -> object:
 
 def _is_whole(index: IndexExpr, extent: int) -> bool:
     """Whether an index is `arange(extent)` along the first dimension."""
-    return index.shape[:1] == (extent,) and index.expr == Affine.lane(0)
+    return index.shape[:1] == (extent,) and index.expr == arange(extent).expr

@@ -32,6 +32,20 @@ def immediate(value: Number) -> ImmediateAttr:
     return ImmediateAttr.of(int(value) if isinstance(value, bool) else value)
 
 
+def without_unit_dims(value: View, shape: Shape) -> View:
+    """
+    A value of a tensor of fewer dimensions, seen in that shape.
+
+    An integer index takes a dimension away (`tile[:, 0] = sums`, of shape (P, 1)); a
+    value may keep it. One that differs otherwise comes back as it is.
+    """
+    free = [extent for extent in value.shape[1:] if extent != 1]
+    wanted = [extent for extent in shape[1:] if extent != 1]
+    if value.ndim <= len(shape) or value.shape[:1] != shape[:1] or free != wanted:
+        return value
+    return value.reshaped(shape)
+
+
 class TileBuilders(SplitEmission):
     """
     Fresh tiles and the normalisation of operands.

@@ -74,9 +74,10 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
   penguin.memset %d[0, 4095][1 x 128, 1 x 2] {value = 0.0}
   penguin.for parallel %i = 0 to 2 {
     penguin.memset %d[0, %i * 4096 + 4095][1 x 128, 1 x 1] {value = 0.0}
-    // near miss: `%i * 2048` -> `%i * 4096`
-    // expected-error @below {{does not reach one block of 4096 elements}}
     penguin.memset %d[0, %i * 2048][1 x 128, 1 x 1] {value = 0.0}
+    // near miss: `%i * 2048 + 2048` -> `%i * 2048 + 2047`
+    // expected-error @below {{does not reach one block of 4096 elements}}
+    penguin.memset %d[0, %i * 2048 + 2048][1 x 128, 1 x 1] {value = 0.0}
   }
 }
 

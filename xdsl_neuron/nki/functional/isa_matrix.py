@@ -41,6 +41,9 @@ def nc_matmul(
     From gen3 `is_transpose` moves the bits of `stationary`, with an identity as
     `moving`; the result has its type. `tile_position` and `tile_size` choose a part of
     the array; `perf_mode` double_row_gen3 takes [K, 2, free] fp8 operands.
+
+    An operand in PSUM, such as the result of a transpose, is copied to SBUF first:
+    kernels of this generation leave that to the compiler.
     """
     left, right = as_view(stationary, "stationary"), as_view(moving, "moving")
     mode, transposes = as_perf_mode(perf_mode), moves_bits(is_transpose)
@@ -53,10 +56,11 @@ def nc_matmul(
             f"nc_matmul: mask of shape {lanes.shape} is not over the result's shape "
             f"{shape}; what to leave out of the operands, mask where they are loaded"
         )
+    trace = session()
     emit = partial(
-        session().matmult,
-        left,
-        right,
+        trace.matmult,
+        trace.in_sbuf(left),
+        trace.in_sbuf(right),
         is_stationary_onezero=as_flag(is_stationary_onezero, "is_stationary_onezero"),
         is_moving_onezero=as_flag(is_moving_onezero, "is_moving_onezero"),
         is_transpose=transposes,

@@ -126,13 +126,15 @@ def affine_select(
     `on_true_tile` where `pred` holds, else `on_false_value`.
 
     `pred` is one comparison of index expressions, or an expression that must be > 0.
+    A tile in PSUM is copied to SBUF first: GpSIMD reads no PSUM, and kernels of this
+    generation leave that copy to the compiler.
     """
     tile = as_view(on_true_tile, "on_true_tile")
     value, compare = _predicate(pred, tile.shape)
     return session().affine_select(
         value,
         compare,
-        tile,
+        session().in_sbuf(tile),
         float(as_number(on_false_value, "on_false_value")),
         as_mask(mask),
         as_optional_dtype(dtype),

@@ -4,6 +4,7 @@ from typing import Any
 
 from xdsl_neuron.nki.dtype import finfo
 from xdsl_neuron.nki.functional.all_reduce import all_reduce
+from xdsl_neuron.nki.functional.creation import full, zeros
 from xdsl_neuron.nki.functional.indexing import arange, mgrid
 from xdsl_neuron.nki.functional.loops import (
     affine_range,
@@ -13,15 +14,14 @@ from xdsl_neuron.nki.functional.loops import (
 from xdsl_neuron.nki.functional.reduction import all, loop_reduce
 from xdsl_neuron.nki.functional.rmw import atomic_rmw, matmul
 from xdsl_neuron.nki.functional.shapes import broadcast_to, expand_dims
+from xdsl_neuron.nki.functional.static_cast import static_cast
 from xdsl_neuron.nki.grid import nc, spmd_dim
 from xdsl_neuron.nki.language.creation import (
     empty_like,
-    full,
     ndarray,
     ones,
     shared_constant,
     shared_identity_matrix,
-    zeros,
     zeros_like,
 )
 from xdsl_neuron.nki.language.functions import (
@@ -108,6 +108,7 @@ __all__ = [
     "shared_identity_matrix",
     "softmax",
     "spmd_dim",
+    "static_cast",
     "static_range",
     "store",
     "sum",

@@ -24,6 +24,7 @@ from xdsl_neuron.tracer.errors import NKIAttributeError, NKISyntaxError, NKIValu
 from xdsl_neuron.tracer.frames import placed_at
 from xdsl_neuron.tracer.index import IndexExpr, Mask, broadcast_tiles, is_tuple
 from xdsl_neuron.tracer.layouts import Buffer, Layout
+from xdsl_neuron.tracer.tiles import without_unit_dims
 from xdsl_neuron.tracer.views import View
 
 
@@ -40,6 +41,10 @@ class Tile(Operators):
                 session().load_tensor_to_register(each) if _is_scalar(each) else each
                 for each in items
             )
+        named = sum(each is not None and each is not ... for each in items)
+        if self.space.on_chip and self.ndim == 1 and named == 2:
+            # One column, (P,), is a tile of one column, (P, 1), too.
+            return self.with_unit_dim(1)[item]
         return super().__getitem__(item)
 
     def _binary(self, op: AluOp, other: Any, reverse: bool = False) -> Any:
@@ -61,7 +66,7 @@ class Tile(Operators):
         self._check_writable()
         value = as_operand(other, "operand")
         if isinstance(value, View):
-            self._check_fits(value)
+            value = self._fitting(value)
         binary(op, self, value, self.element_type, dst=self)
         return self
 
@@ -79,8 +84,7 @@ class Tile(Operators):
         if isinstance(operand, MatmulResult) and target.space is Space.PSUM:
             if operand.emit_into(target, MatmulAccumulate.OVERWRITE):
                 return
-        target._check_fits(operand)
-        trace.assign(target, operand)
+        trace.assign(target, target._fitting(operand))
 
     def _check_writable(self) -> None:
         if self.space is Space.HBM:
@@ -89,7 +93,9 @@ class Tile(Operators):
                 "store operation instead."
             )
 
-    def _check_fits(self, value: View) -> None:
+    def _fitting(self, value: View) -> View:
+        """What is assigned: a value whose shape goes into this tile's."""
+        value = without_unit_dims(value, self.shape)
         try:
             wide = broadcast_tiles(self.shape, value.shape)
         except NKIValueError:
@@ -99,6 +105,7 @@ class Tile(Operators):
                 f"Illegal assignment destination shape in '{self.name}': shape "
                 f"{self.shape} is smaller than other parameter shape {value.shape}"
             )
+        return value
 
     def astype(self, dtype: Any) -> View:
         """A copy cast to another type."""

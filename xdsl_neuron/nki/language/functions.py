@@ -31,10 +31,15 @@ def _kind(dtype: Any) -> DType | None:
     return None if dtype is None else as_dtype(dtype)
 
 
+def _with_dims(view: View) -> View:
+    """An element of a tensor in HBM as (1, 1): a tile has a partition dimension."""
+    return view if view.ndim else view.reshaped((1, 1))
+
+
 @api
 def load(src: Any, dtype: Any = None, *, mask: Any = None, **hidden: Any) -> View:
     """Loads an HBM tile into SBUF."""
-    source = as_view(src, "src")
+    source = _with_dims(as_view(src, "src"))
     if source.space is not Space.HBM:
         raise NKITypeError(f"load reads a tensor in hbm, got {source!r}")
     return session().load(
@@ -46,7 +51,7 @@ def load(src: Any, dtype: Any = None, *, mask: Any = None, **hidden: Any) -> Vie
 def store(dst: Any, value: Any, *, mask: Any = None, **hidden: Any) -> None:
     """Stores a tile or a number into an HBM tensor."""
     session().store(
-        as_view(dst, "dst"),
+        _with_dims(as_view(dst, "dst")),
         as_operand(value, "value"),
         as_mask(mask),
         **dma_options("store", hidden),
