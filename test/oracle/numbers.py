@@ -235,7 +235,8 @@ class Near:
     """
     Values in float64, and how far a result may be off before its cast.
 
-    `error` is absolute, one number or an array; the error of the cast is added.
+    `error` is absolute, one number or an array; the error of the cast is added. Where
+    it is infinite a result may be anything, NaN too.
     """
 
     values: Array
@@ -261,12 +262,13 @@ def differing(found: Array, want: "Result | Near", dtype: str) -> Array:
 
 def _not_near(found: Array, want: Near, dtype: str) -> Array:
     values = np.asarray(want.values, np.float64)
+    anything = np.isinf(want.error)
     if is_integer(dtype):
         values = np.where(np.isnan(values), 0, values)
         limits = np.iinfo(STORAGE[dtype])
         values = np.clip(values, limits.min, limits.max)
         error = want.error + 0.5 + np.abs(values) * 2.0**-24
-        return ~(np.abs(found.astype(np.float64) - values) <= error)
+        return ~((np.abs(found.astype(np.float64) - values) <= error) | anything)
     error = want.error + np.abs(values) * 2.0 ** -(FRACTION_BITS[dtype] + 1)
     error = error + SMALLEST[dtype]
     if dtype in LARGEST:
@@ -276,4 +278,4 @@ def _not_near(found: Array, want: Near, dtype: str) -> Array:
         near = np.abs(got - values) <= error
     rounded = wide(narrow(values, dtype), dtype)
     equal = (got == values) | (got == rounded) | (np.isnan(got) & np.isnan(values))
-    return ~(near | equal)
+    return ~(near | equal | anything)

@@ -64,8 +64,10 @@ def fold(op: str, values: Array, where: Array) -> Near | Result:
     if op == "mult":
         found = _many(exact, lambda v: np.prod(v, axis=1, keepdims=True))
         scale = np.abs(np.nan_to_num(found, posinf=0, neginf=0))
-        # Another order may underflow on its way.
+        # Another order may underflow on its way, or overflow: then it is anything.
         scale = scale + 1e-24
+        grown = _many(np.maximum(np.abs(exact), 1), lambda v: np.prod(v, 1)[:, None])
+        scale = np.where(grown > np.finfo(F32).max, np.inf, scale)
     else:
         found = _many(exact, lambda v: v.sum(axis=1, keepdims=True))
         sizes = np.abs(np.nan_to_num(exact, posinf=0, neginf=0))
@@ -198,11 +200,14 @@ def pool(d: Draw) -> None:
 @oracle("penguin.tensor_scalar_cache_reduce", "bir.tensor_scalar_cache_reduce")
 def tensor_scalar_reduce(d: Draw) -> None:
     d.arch()
-    shape = (d.partitions(), *d.free())
+    # It takes three free dimensions.
+    shape = (d.partitions(), *d.free()[:3])
+    source = d.another(shape[1:])
+    source = source if len(source) <= 3 else shape[1:]
     reduce_op = d.pick(ROW)
     sums = reduce_op not in ("max", "min")
     op = d.pick(("add", "mult", "subtract", "max") if sums else EXACT)
-    a = d.tile((shape[0], *d.another(shape[1:])), d.pick(NUMBERS), plain=sums)
+    a = d.tile((shape[0], *source), d.pick(NUMBERS), plain=sums)
     out = destination(d, shape, d.pick(NUMBERS), "", a)
     result = d.tile((shape[0], 1), "f32", written=True)
     given = scalar(d, 0, a, ("f32",))

@@ -1,14 +1,18 @@
 """Random functions give the same bytes at every level, unrolled and rolled."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from levels import after, run
+from levels import after, parse, run
 from xdsl.passes import ModulePass
 
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.passes.pipelines import BirToDma, PenguinToBir
+
+T = TypeVar("T")
 
 PARTITIONS, COLUMNS, TRIPS, INNER = 8, 12, 3, 2
 TILES = {"f": "f32", "g": "bf16", "h": "f32", "n": "i32", "k": "i32"}
@@ -177,6 +181,9 @@ def functions(draw: st.DrawFn) -> str:
 @given(functions())
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_random_functions_agree(penguin: str) -> None:
+    # A gate refuses what no level can say of a mask.
+    if accepted(lambda: parse(penguin), "takes a remainder") is None:
+        return
     expected = run(penguin)
     bir = lowered(penguin, PenguinToBir(), "takes a remainder")
     if bir is None:
@@ -190,8 +197,13 @@ def test_random_functions_agree(penguin: str) -> None:
 
 def lowered(text: str, step: ModulePass, refusal: str) -> str | None:
     """The text after a pass, None where it refuses in these words."""
+    return accepted(lambda: after(text, step), refusal)
+
+
+def accepted(make: Callable[[], T], refusal: str) -> T | None:
+    """What is made, None where that is refused in these words."""
     try:
-        return after(text, step)
+        return make()
     except DiagnosticError as error:
         if refusal not in str(error):
             raise

@@ -23,7 +23,7 @@ from kernels.names.calls import (
     values,
 )
 from kernels.names.masks import MASKS, Clip
-from kernels.names.rows import Operand, Row, Shape, same
+from kernels.names.rows import COUPLED, Operand, Row, Shape, same
 from kernels.names.seen import PLAIN, VIEWS, Seen
 from oracle.numbers import STORAGE, Array, Near, Result, differing
 
@@ -133,7 +133,10 @@ def check_variant(row: Row, generation: str, variant: Variant) -> str:
         return "" if placed else "refused without a line"
     except AssertionError as error:
         return str(error)
-    return "" if literal is None else f"is accepted, expected {literal!r}"
+    # Along an axis of one element a mask bounds the other one by itself.
+    if literal is None or (literal == COUPLED and 1 in variant.shape):
+        return ""
+    return f"is accepted, expected {literal!r}"
 
 
 class Case:

@@ -171,17 +171,20 @@ def _stored(values: npt.ArrayLike, dtype: str) -> Result:
     return Result(narrow(array.astype(np.float32), dtype), "numbers")
 
 
+COUPLED = "does not bound one dimension by itself"
+"""What masks over several lanes of whole rows are refused with."""
+
 WHOLE_ROWS = {
-    "mask triangle": "does not bound one dimension by itself",
-    "mask stripes": "does not bound one dimension by itself",
-    "mask some": "does not bound one dimension by itself",
+    "mask triangle": COUPLED,
+    "mask stripes": COUPLED,
+    "mask some": COUPLED,
 }
 """Masks of instructions whose results depend on whole rows."""
 ONE_LENGTH = {
     "mask triangle": "leaves rows of different lengths",
     "mask stripes": "slice with variable size is not supported",
     "mask some columns": "the mask bounds no dimension by itself",
-    "mask some rows": "does not bound one dimension by itself",
+    "mask some rows": COUPLED,
 }
 """Masks that cut the access, as searches and statistics have it."""
 
