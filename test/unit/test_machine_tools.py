@@ -103,7 +103,7 @@ def test_run_refuses_bad_inputs(
     cases: list[tuple[list[Array], str]] = [
         ([x, s], "has no array 'y' for input y: float32[128, 16], only "),
         ([x, s, y.T], "takes y: float32[128, 16], got shape [16, 128]"),
-        ([x, s, y.astype(int)], "takes an array of float32, got int64"),
+        ([x, s, y.astype(int)], "as an array of float32, got int64"),
         ([objects, s, y], "allow_pickle=False"),
     ]
     for arrays, message in cases:

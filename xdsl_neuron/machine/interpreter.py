@@ -35,9 +35,10 @@ from xdsl_neuron.dialects.penguin import Penguin
 from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.machine.accumulators import accumulator_slot
 from xdsl_neuron.machine.analysis import compile_instruction
+from xdsl_neuron.machine.binding import Bound, bind
 from xdsl_neuron.machine.build import Array, Build, Slot
 from xdsl_neuron.machine.constants import constant_buffer
-from xdsl_neuron.machine.interface import find_function
+from xdsl_neuron.machine.interface import Port, find_function
 from xdsl_neuron.machine.memory import Storage, array_bytes
 from xdsl_neuron.machine.options import MachineOptions
 from xdsl_neuron.machine.program import Machine
@@ -63,7 +64,7 @@ class _Prepared:
 
     emit: Emitter
     slots: list[Slot]
-    tensors: list[SSAValue]
+    tensors: list[tuple[SSAValue, Port]]
     indices: list[SSAValue]
     accumulators: dict[Engine, int]
 
@@ -177,8 +178,17 @@ class NeuronFunctions(InterpreterFunctions):
         depth = len(prepared.indices) + len(op.results)
         build = Build(prepared.slots, depth, self._poison)
         given = dict(zip(op.operands, args, strict=True))
-        for slot, value in enumerate(prepared.tensors):
-            build.storages[slot] = _state(given[value])
+        arrays: list[Bound] = []
+        for slot, (value, port) in enumerate(prepared.tensors):
+            argument = given[value]
+            if isinstance(argument, Tile):
+                build.storages[slot] = argument.state
+                continue
+            bound = bind(port, argument, op.name, place=op)
+            buffer = array_bytes(bound.used)
+            build.storages[slot] = Storage(buffer.size, buffer, defined=True)
+            if port.mutable:
+                arrays.append(bound)
         for engine, slot in prepared.accumulators.items():
             if engine not in self._accumulators:
                 build.allocate(slot)
@@ -192,6 +202,8 @@ class NeuronFunctions(InterpreterFunctions):
         with np.errstate(all="ignore"):
             prepared.emit(build)
         self._execute(build)
+        for bound in arrays:
+            bound.write_back()
         if not op.results:
             return OpImplResult((), None)
         loaded = build.values[-1]
@@ -228,7 +240,8 @@ def _implementation(operation: type[Operation]) -> Impl | None:
 
 def _prepare(op: Instruction) -> _Prepared:
     scope = Scope()
-    tensors = list(dict.fromkeys(op.data_values().values()))
+    data = op.data_values()
+    tensors = list(dict.fromkeys(data.values()))
     for slot, value in enumerate(tensors):
         scope.slots[value] = slot
     indices = list(dict.fromkeys(op.loop_indices()))
@@ -240,7 +253,9 @@ def _prepare(op: Instruction) -> _Prepared:
         scope.accumulators[engine] = len(slots)
         slots.append(accumulator_slot(engine))
     emit = compile_instruction(scope, op)
-    return _Prepared(emit, slots, tensors, indices, scope.accumulators)
+    written = {data[name] for name in op.out_names() if name in data}
+    ports = [(value, _port(value, value in written)) for value in tensors]
+    return _Prepared(emit, slots, ports, indices, scope.accumulators)
 
 
 def _slot(value: SSAValue, init: float | None = None) -> Slot:
@@ -251,12 +266,11 @@ def _slot(value: SSAValue, init: float | None = None) -> Slot:
     return Slot(label, size, kind.dtype, kind.space is Space.PSUM, init)
 
 
-def _state(value: Any) -> Storage:
-    """What a plan needs to know of a tensor's value."""
-    if isinstance(value, Tile):
-        return value.state
-    buffer = array_bytes(value)
-    return Storage(buffer.size, buffer, defined=True)
+def _port(value: SSAValue, mutable: bool) -> Port:
+    """What an array given for a value must be."""
+    kind = value.type
+    assert isinstance(kind, TensorType)
+    return Port(value.name_hint or "tensor", kind.dtype, kind.shape, mutable)
 
 
 def _shaped(buffer: Any, kind: TensorType) -> Array:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from xdsl.ir import Operation
 
 from xdsl_neuron.machine.analysis import Analysis, run_nodes
+from xdsl_neuron.machine.binding import Bound, bind
 from xdsl_neuron.machine.build import Array, Build, HbmView, run_steps
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.interface import FunctionOp, Port, find_function
@@ -62,9 +63,11 @@ class Program:
         """Prepared calls of one run; 0 where the program is planned while it runs."""
         return 0 if self._plan is None else self._plan.step_count
 
-    def run(self, arrays: Sequence[Array]) -> list[Array]:
+    def run(self, arrays: Sequence[Any]) -> list[Array]:
         """
         The outputs for these inputs, in new arrays; mutable inputs are written.
+
+        `arrays` are NumPy's or another library's that NumPy can see (`bind`).
 
         An output that is an input is that array if it is mutable, else a copy. The
         inputs of the last run stay referenced until the next one.
@@ -74,16 +77,17 @@ class Program:
         """
         with self._lock, np.errstate(all="ignore"):
             bound = self._bind(arrays)
+            used = [each.used for each in bound]
             outputs = self._new_outputs()
             if self._plan is None:
-                self._stream(bound, outputs)
+                self._stream(used, outputs)
             else:
-                self._plan.run(self._by_slot(bound, outputs))
+                self._plan.run(self._by_slot(used, outputs))
                 self._plan.count_references()
-            self._copy_back(arrays, bound)
-            return self._results(arrays, bound, outputs)
+            self._write_back(bound)
+            return self._results(bound, outputs)
 
-    def _bind(self, arrays: Sequence[Array]) -> list[Array]:
+    def _bind(self, arrays: Sequence[Any]) -> list[Bound]:
         expected = ", ".join(map(str, self.inputs))
         if len(arrays) != len(self.inputs):
             raise MachineError(
@@ -98,30 +102,12 @@ class Program:
             )
         ]
 
-    def _bind_one(self, position: int, port: Port, array: Array) -> Array:
-        """The array itself, or a contiguous copy that is kept for the next run."""
-        kind = storage(port.dtype)
-        got = getattr(array, "dtype", type(array).__name__)
-        # A byte of 0 or 1 is NumPy's bool.
-        if got != kind and not (got == np.bool_ and kind == np.uint8):
-            raise MachineError(
-                None, f"'{self.name}' takes {port} as an array of {kind}, got {got}"
-            )
-        if array.shape != port.shape:
-            raise MachineError(
-                None, f"'{self.name}' takes {port}, got shape {list(array.shape)}"
-            )
-        if port.mutable and not array.flags.writeable:
-            raise MachineError(
-                None, f"'{self.name}' writes '{port.name}', got a read-only array"
-            )
-        if array.flags.c_contiguous:
-            return array
-        staging = self._staging[position]
-        if staging is None or staging.dtype != array.dtype:
-            staging = self._staging[position] = np.empty(array.shape, array.dtype)
-        np.copyto(staging, array)
-        return staging
+    def _bind_one(self, position: int, port: Port, array: Any) -> Bound:
+        """The array, or a copy of it that is kept for the next run."""
+        bound = bind(port, array, self.name, staging=self._staging[position])
+        if bound.used is not bound.given:
+            self._staging[position] = bound.used
+        return bound
 
     def _new_outputs(self) -> dict[int, Array]:
         """Uninitialised arrays by slot, for the outputs that are no inputs."""
@@ -152,16 +138,13 @@ class Program:
         build.finish_fills()
         build.flush()
 
-    def _copy_back(self, arrays: Sequence[Array], bound: Sequence[Array]) -> None:
-        for port, array, used in zip(self.inputs, arrays, bound, strict=True):
-            if port.mutable and used is not array:
-                np.copyto(array, used)
+    def _write_back(self, bound: Sequence[Bound]) -> None:
+        for port, each in zip(self.inputs, bound, strict=True):
+            if port.mutable:
+                each.write_back()
 
     def _results(
-        self,
-        arrays: Sequence[Array],
-        bound: Sequence[Array],
-        outputs: dict[int, Array],
+        self, bound: Sequence[Bound], outputs: dict[int, Array]
     ) -> list[Array]:
         results: list[Array] = []
         for slot in self._analysis.outputs:
@@ -169,8 +152,8 @@ class Program:
                 results.append(outputs[slot][...])
                 continue
             position = self._analysis.inputs.index(slot)
-            port = self.inputs[position]
-            results.append(arrays[position] if port.mutable else bound[position].copy())
+            given, used = bound[position]
+            results.append(given if self.inputs[position].mutable else used.copy())
         return results
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from xdsl_neuron.nki.binding import Binder
 from xdsl_neuron.nki.configs import configured
 from xdsl_neuron.nki.kernel import Kernel, resolve_grid, resolve_target
-from xdsl_neuron.nki.run import assemble, at_level, host_array
+from xdsl_neuron.nki.run import assemble, at_level
 from xdsl_neuron.nki.specialise import trace_kernel
 from xdsl_neuron.tracer.errors import NKITypeError
 
@@ -39,12 +39,5 @@ def run_ranks(kernel: Kernel, arguments: Sequence[Sequence[Any]]) -> list[Any]:
         traced = trace_kernel(kernel.function, bound[0], language, arch, grid, options)
     module = at_level(traced.module, default_level.get())
     ranks = Ranks(module, len(bound))
-    kinds = [port.dtype for port in ranks.programs[0].inputs]
-    arrays = [
-        [
-            host_array(value, kind)
-            for value, kind in zip(each.arrays, kinds, strict=True)
-        ]
-        for each in bound
-    ]
-    return [assemble(traced.result, outputs) for outputs in ranks.run(arrays)]
+    outputs = ranks.run([each.arrays for each in bound])
+    return [assemble(traced.result, found) for found in outputs]

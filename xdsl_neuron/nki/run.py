@@ -1,12 +1,10 @@
 """Running a traced kernel on arrays; the machine is imported here, when needed."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_neuron.dtypes import DType
 from xdsl_neuron.nki.specialise import Output, Result, Traced
 
 if TYPE_CHECKING:
@@ -23,7 +21,6 @@ class Runner:
 
         self.traced = traced
         self.program = machine.prepare(at_level(traced.module, level))
-        self._kinds = tuple(port.dtype for port in self.program.inputs)
 
     @staticmethod
     def default_level() -> str:
@@ -36,11 +33,7 @@ class Runner:
         """The kernel's result as arrays; mutable arguments are updated in place."""
         from xdsl_neuron import machine
 
-        arrays = [
-            host_array(value, kind)
-            for value, kind in zip(given, self._kinds, strict=True)
-        ]
-        outputs = self.program.run(arrays)
+        outputs = self.program.run(given)
         machine.notify(self.traced.module, self.program)
         return assemble(self.traced.result, outputs)
 
@@ -52,23 +45,6 @@ def at_level(module: ModuleOp, level: str) -> ModuleOp:
     from xdsl_neuron.passes.levels import lowered
 
     return lowered(module, level)
-
-
-def host_array(value: Any, kind: DType) -> "Array":
-    """
-    A NumPy array of the storage type that shares the argument's memory.
-
-    A torch tensor of bfloat16 has no NumPy form: its bits are taken as int16.
-    """
-    import numpy as np
-
-    from xdsl_neuron.numerics.casts import storage
-
-    if str(value.dtype) == "torch.bfloat16":
-        value = value.detach().view(import_module("torch").int16)
-    found: Array = np.asarray(value)
-    wanted = storage(kind)
-    return found if found.dtype == wanted else found.view(wanted)
 
 
 def seen(array: "Array", output: Output) -> "Array":

@@ -48,11 +48,11 @@ def load_arrays(path: str, ports: Sequence[Port]) -> tuple[list[Array], list[str
     """
     The arrays of a file for these inputs, and notes on what was done to them.
 
-    An array is found by the input's name, else by its position as `arr_0`, ...
+    An array is found by the input's name, else by its position as `arr_0`, ... What
+    the format or its writer cannot say is put right; the rest is left to the machine.
 
     Raises:
-        DiagnosticError: the file cannot be read, lacks an input, or has one of a type
-            that is not the input's.
+        DiagnosticError: the file cannot be read or lacks an input.
     """
     found = _read(path)
     notes: list[str] = []
@@ -89,22 +89,24 @@ def _read(path: str) -> dict[str, Array]:
 
 
 def _as_input(array: Array, port: Port, notes: list[str]) -> Array:
-    """The array as one of the input's element type."""
+    """
+    The array, of the input's element type if the format has none or floats differ.
+
+    Any other type is refused by the machine, like everybody's.
+    """
     wanted = storage(port.dtype)
-    given = array.dtype
-    if given == wanted or (given == np.bool_ and wanted == np.uint8):
+    given = array.dtype.newbyteorder("=")
+    if given == wanted or array.dtype.kind not in "Vuf":
         return array
-    if given.newbyteorder("=") == wanted:
-        return array.astype(wanted)
     raw = given.kind == "V" or (given.kind == "u" and not is_native(port.dtype))
     if raw and given.itemsize == wanted.itemsize and not is_native(port.dtype):
-        return np.ascontiguousarray(array).view(wanted).reshape(array.shape)
+        return np.ascontiguousarray(array, given).view(wanted).reshape(array.shape)
     if given.kind == "f" and port.dtype.is_float:
         notes.append(f"input '{port.name}' is cast from {given} to {wanted}")
         with np.errstate(all="ignore"):
             single = np.ascontiguousarray(array, np.float32)
         return np.asarray(from_float32(port.dtype)(single)).reshape(array.shape)
-    raise DiagnosticError(None, f"input {port} takes an array of {wanted}, got {given}")
+    return array
 
 
 def save_arrays(path: str, arrays: Mapping[str, tuple[DType, Array]]) -> None:
