@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 import numpy as np
+from oracle.alu import apply
 from oracle.elementwise import fields
 from oracle.kernel import Draw, Tile, oracle
 from oracle.numbers import F32, Array, Near, Result, immediate
@@ -19,6 +20,8 @@ IDENTITY: Final = {"max": -np.inf, "min": np.inf, "abs_max": 0.0, "abs_min": np.
 
 def _joined(op: str, state: Near, row: Near) -> Near:
     """fp32 accumulators after one more fold."""
+    if op.startswith("abs"):
+        return Near(apply(op, state.values, row.values).astype(np.float64), 0.0)
     if op != "add":
         largest = np.fmin if "min" in op else np.fmax
         return Near(largest(state.values, row.values))
@@ -29,9 +32,7 @@ def _joined(op: str, state: Near, row: Near) -> Near:
 
 def _fold(op: str, values: Array) -> Near:
     """The rows of one instruction."""
-    kept = np.abs(values) if op.startswith("abs") else values
-    short = op.removeprefix("abs_")
-    found = fold(short, kept, np.ones(kept.shape, bool))
+    found = fold(op, values, np.ones(values.shape, bool))
     if isinstance(found, Near):
         return found
     return Near(found.stored.astype(np.float64), 0.0)

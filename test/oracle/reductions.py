@@ -30,6 +30,7 @@ IDENTITY: Final = {
     "logical_and": 1.0,
     "logical_or": 0.0,
     "abs_max": 0.0,
+    "abs_min": np.inf,
 }
 """What a fold starts from, and what a mask puts in the places it leaves out."""
 
@@ -41,6 +42,14 @@ def _many(values: Array, operation: Callable[[Array], Array]) -> Array:
         return np.asarray(operation(values))
 
 
+def _one_by_one(op: str, values: Array) -> Array:
+    """Each element folded into those before it."""
+    found = values[:, 0]
+    for at in range(1, values.shape[1]):
+        found = apply(op, found, values[:, at])
+    return found[:, None]
+
+
 def fold(op: str, values: Array, where: Array) -> Near | Result:
     """
     fp32 rows [P, N] folded with `op` over the places that count, uncast.
@@ -49,8 +58,9 @@ def fold(op: str, values: Array, where: Array) -> Near | Result:
     """
     count = values.shape[1]
     kept = np.where(where, values, F32(IDENTITY[op]))
-    if op in ("max", "min", "abs_max"):
-        kept = np.abs(kept) if op == "abs_max" else kept
+    if op in ("abs_max", "abs_min"):
+        return Result(_one_by_one(op, kept))
+    if op in ("max", "min"):
         largest = np.fmin if op == "min" else np.fmax
         found = _many(kept, lambda v: largest.reduce(v, axis=1, keepdims=True))
         bad = np.isnan(kept).any(axis=1, keepdims=True)

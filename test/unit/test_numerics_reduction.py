@@ -71,7 +71,7 @@ def test_bits_do_not_depend_on_the_layout(op: AluOp):
         (AluOp.ELEMWISE_MUL, -6.0),
         (AluOp.MAX, 2.0),
         (AluOp.MIN, -2.0),
-        (AluOp.ABS_MAX, 2.0),
+        (AluOp.ABS_MAX, -2.0),
         (AluOp.ABS_MIN, 1.5),
         (AluOp.LOGICAL_AND, 1.0),
         (AluOp.LOGICAL_OR, 1.0),
@@ -88,6 +88,14 @@ def test_average_divides_each_term_first():
     assert reduce(AluOp.AVERAGE, f32([[2.0, 1.0, 4.0, -1.0]]), (1,)).tolist() == [1.5]
     # The sum would overflow.
     assert reduce(AluOp.AVERAGE, f32([[3e38, 3e38, 3e38, 3e38]]), (1,)) == f32(3e38)
+
+
+def test_the_element_of_the_best_magnitude_keeps_its_sign():
+    x = f32([[3, -5, 5, 2, -2], [1, NAN, -4, 0.0, -0.0], [1, 2, NAN, NAN, NAN]])
+    largest, smallest = (reduce(op, x, (1,)) for op in (AluOp.ABS_MAX, AluOp.ABS_MIN))
+    np.testing.assert_array_equal(largest, f32([5, -4, NAN]))
+    np.testing.assert_array_equal(smallest, f32([-2, 0, NAN]))
+    assert np.signbit(smallest[1])
 
 
 def test_nan_wins_in_max_and_min():

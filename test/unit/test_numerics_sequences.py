@@ -195,13 +195,16 @@ def test_nonzero_with_count():
 
 @pytest.mark.parametrize("kind", [np.int32, np.float32])
 def test_sequence_bounds(kind: Any):
-    ids = np.array([[0, 1, 1, 2, 2, 2, 0, 3, 3]], kind)
+    ids = np.array([[0, 1, 1, 2, 2, 2, 0, 1, 1]], kind)
     wide = np.zeros((1, 2, 18), kind)
     sequence_bounds(wide[:, :, ::2], ids)
+    # An id that comes back is another segment.
     assert wide[0, :, ::2].tolist() == [
         [9, 1, 1, 3, 3, 3, 9, 7, 7],
         [-1, 3, 3, 6, 6, 6, -1, 9, 9],
     ]
+    sequence_bounds(wide[:, :, :1], ids[:, -1:])
+    assert wide[0, :, 0].tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 512])

@@ -66,7 +66,7 @@ def shift_right(dtype: DType) -> AluOp:
 
 def absolute(tile: View, dtype: DType | None = None, mask: Mask | None = None) -> View:
     """|x| on an engine that has the ALU's operations."""
-    return session().tensorscalar(tile, AluOp.ABS_MAX, 0.0, mask=mask, dtype=dtype)
+    return session().tensorscalar(tile, AluOp.ABS, 0.0, mask=mask, dtype=dtype)
 
 
 def truncated_remainder(

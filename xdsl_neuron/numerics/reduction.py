@@ -7,7 +7,7 @@ a sum depend on the layout otherwise: NumPy adds a contiguous row pairwise (DESI
 """
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -42,12 +42,19 @@ def _average(rows: Array) -> Array:
     return np.add.reduce(np.divide(rows, count), axis=_LAST)
 
 
-def _abs_max(rows: Array) -> Array:
-    return np.maximum.reduce(np.absolute(rows), axis=_LAST)
+def _fold_magnitude(op: AluOp, best: Callable[..., Array]) -> Fold:
+    """The last of the elements whose magnitude is the best, with its sign."""
+    step = float_function(op)
 
+    def fold(rows: Array) -> Array:
+        place = best(np.absolute(rows[..., ::-1]), axis=_LAST, keepdims=True)
+        found = np.take_along_axis(rows[..., ::-1], place, _LAST)[..., 0]
+        if np.isnan(found).any():
+            # `best` stops at a NaN, the operation goes on with what stands behind it.
+            return reduce(step, np.moveaxis(rows, _LAST, 0))
+        return found
 
-def _abs_min(rows: Array) -> Array:
-    return np.minimum.reduce(np.absolute(rows), axis=_LAST)
+    return fold
 
 
 _FOLDS: Final[dict[AluOp, Fold]] = {
@@ -58,8 +65,8 @@ _FOLDS: Final[dict[AluOp, Fold]] = {
     AluOp.DIVIDE: _fold(np.divide),
     AluOp.MAX: _fold(np.maximum),
     AluOp.MIN: _fold(np.minimum),
-    AluOp.ABS_MAX: _abs_max,
-    AluOp.ABS_MIN: _abs_min,
+    AluOp.ABS_MAX: _fold_magnitude(AluOp.ABS_MAX, np.argmax),
+    AluOp.ABS_MIN: _fold_magnitude(AluOp.ABS_MIN, np.argmin),
     AluOp.AVERAGE: _average,
     AluOp.LOGICAL_AND: _fold_predicate(np.logical_and),
     AluOp.LOGICAL_OR: _fold_predicate(np.logical_or),

@@ -138,17 +138,20 @@ def sequence_bounds(out: Array, segment_ids: Array) -> None:
     """
     Kernel: where the segment of each element starts, and where it has ended.
 
-    segment_ids [1, N] fp32 or int32, out [1, 2, N]: the first index with the element's
-    id, then one past the last. Padding, id 0, gets (N, -1) (nki.md 1.1).
+    segment_ids [1, N] fp32 or int32, out [1, 2, N]. A segment is a run of equal ids:
+    its first index, then one past its last. Padding, id 0, gets (N, -1)
+    (nki.isa.sequence_bounds of 2.26).
     """
     ids = segment_ids.reshape(-1)
     count = ids.size
-    _, first, member = np.unique(ids, return_index=True, return_inverse=True)
-    _, reversed_last = np.unique(ids[::-1], return_index=True)
+    edges = np.flatnonzero(ids[1:] != ids[:-1]) + 1
+    starts = np.concatenate(([0], edges))
+    ends = np.concatenate((edges, [count]))
+    run = np.repeat(np.arange(starts.size), ends - starts)
     padding = ids == 0
     bounds = out.reshape(2, count)
-    bounds[0] = np.where(padding, count, first[member])
-    bounds[1] = np.where(padding, -1, (count - reversed_last)[member])
+    bounds[0] = np.where(padding, count, starts[run])
+    bounds[1] = np.where(padding, -1, ends[run])
     out[...] = bounds.reshape(out.shape)
 
 
