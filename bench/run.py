@@ -3,7 +3,8 @@ Benchmarks as ratios measured in one run: `python bench/run.py [part ...]`.
 
 Parts: `kernels` (our cold and warm simulation to a hand-written NumPy tile loop and to
 one-shot NumPy), `text` (our custom form to xDSL's generic form), `startup` (our
-commands to plain xDSL's). One BLAS thread.
+commands to plain xDSL's). One BLAS thread. Everything is printed as Markdown; with
+`--readme` it replaces what README shows of the run before.
 """
 
 import os
@@ -11,18 +12,63 @@ import os
 os.environ.update({"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"})
 
 import argparse
+import datetime
 import gc
+import platform
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 
 import numpy as np
 
 HERE = Path(__file__).parent
+README = HERE.parent / "README.md"
+BEGIN = "<!-- printed by `python bench/run.py --readme`, from here -->\n"
+END = "<!-- to here -->\n"
+
+Lines = Iterator[str]
+
+
+def table(*head: str) -> Lines:
+    """The head of a Markdown table."""
+    yield row(*head)
+    yield row(*("---" for _ in head))
+
+
+def row(*cells: str) -> str:
+    """A row of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def ratio(value: float) -> str:
+    """A ratio in the digits that are worth reading; NaN is a ratio there is not."""
+    return "-" if value != value else f"{value:.2f}" if value < 10 else f"{value:.0f}"
+
+
+def machine() -> Lines:
+    """When and on what the figures were measured."""
+    from importlib.metadata import version
+
+    today = datetime.date.today().isoformat()
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "xdsl"))
+    yield (
+        f"Measured on {today}: {_processor()}, {os.cpu_count()} cores,"
+        f" Python {platform.python_version()}, {packages}."
+    )
+
+
+def _processor() -> str:
+    """The processor's own name where the system tells it, else its architecture."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line for line in text.splitlines() if line.startswith("model name")]
+    return names[0].partition(": ")[2] if names else platform.machine()
 
 
 def best(function: Callable[[], object], seconds: float = 0.6) -> float:
@@ -36,7 +82,7 @@ def best(function: Callable[[], object], seconds: float = 0.6) -> float:
     return least
 
 
-def kernels() -> None:
+def kernels() -> Lines:
     """Cold and warm simulation against NumPy."""
     import xdsl_neuron.nki
 
@@ -46,16 +92,17 @@ def kernels() -> None:
     import kernels as ours
     import nki
 
-    head = f"{'case':24}{'one-shot':>10}{'tile loop':>11}{'cold':>9}{'warm':>9}"
-    print(f"{head}{'warm/tile':>11}{'warm/one-shot':>15}")
+    yield from table(
+        "case",
+        "warm / NumPy tile loop",
+        "warm / one-shot NumPy",
+        "cold / NumPy tile loop",
+        "cold, ms",
+    )
     for case in baselines.cases():
         run = nki.simulate(getattr(ours, case.kernel))
         start = time.perf_counter()
-        try:
-            result = np.asarray(run(*case.arguments), np.float32)
-        except AttributeError as error:
-            print(f"{case.name:24}not yet running: {error}")
-            continue
+        result = np.asarray(run(*case.arguments), np.float32)
         cold = time.perf_counter() - start
         expected = np.asarray(case.tile_loop(), np.float32)
         error = float(np.abs(result - expected).max())
@@ -65,10 +112,8 @@ def kernels() -> None:
         warm = best(lambda run=run, case=case: run(*case.arguments))
         tile = min(tile, best(case.tile_loop))
         shot = best(case.one_shot) if case.one_shot is not None else float("nan")
-        print(
-            f"{case.name:24}{shot * 1e3:9.2f}m{tile * 1e3:10.2f}m{cold * 1e3:8.1f}m"
-            f"{warm * 1e3:8.2f}m{warm / tile:11.2f}{warm / shot:15.2f}"
-        )
+        ratios = warm / tile, warm / shot, cold / tile
+        yield row(case.name, *map(ratio, ratios), f"{cold * 1e3:.0f}")
 
 
 def _text_module(count: int) -> str:
@@ -86,7 +131,7 @@ def _text_module(count: int) -> str:
     )
 
 
-def text() -> None:
+def text() -> Lines:
     """Parsing and printing an instruction, custom against xDSL's generic form."""
     from xdsl.context import Context
     from xdsl.dialects.builtin import Builtin, ModuleOp
@@ -119,12 +164,9 @@ def text() -> None:
             best(lambda: printed(module, True), 2),
         ),
     }
-    print(f"{'per instruction':24}{'custom':>10}{'generic':>11}{'ratio':>9}")
+    yield from table("an instruction's text", "custom form, us", "generic / custom")
     for name, (ours, theirs) in times.items():
-        scale = 1e6 / count
-        print(
-            f"{name:24}{ours * scale:9.1f}u{theirs * scale:10.1f}u{theirs / ours:9.2f}"
-        )
+        yield row(name, f"{ours / count * 1e6:.1f}", ratio(theirs / ours))
 
 
 def _command(*arguments: str) -> float:
@@ -134,7 +176,7 @@ def _command(*arguments: str) -> float:
     return best(run, 4)
 
 
-def startup() -> None:
+def startup() -> Lines:
     """Whole commands against plain xDSL's."""
     scripts = Path(sys.executable).parent
     imports = _command(
@@ -154,25 +196,48 @@ def startup() -> None:
         generic.write_text(plain.stdout)
         ours = _command(str(scripts / "neuron-opt"), str(file))
         theirs = _command(str(scripts / "xdsl-opt"), str(file))
-        print(f"neuron-opt / xdsl-opt on 20 lines{ours / theirs:9.2f}")
+        yield from table("command", "against", "ratio")
+        yield row("`neuron-opt` on 20 lines", "`xdsl-opt`", ratio(ours / theirs))
     kernel = str(HERE / "matmul_512.py")
     run = str(scripts / "neuron-run")
     for level in ("penguin", "dma"):
         whole = _command(run, "--level", level, kernel)
-        print(
-            f"neuron-run of a 512^3 matmul at {level} / imports{whole / imports:9.2f}"
-        )
+        what = f"`neuron-run --level {level}` of a 512^3 matmul"
+        yield row(what, "importing NumPy and xDSL's driver", ratio(whole / imports))
 
 
 PARTS = {"kernels": kernels, "text": text, "startup": startup}
 
 
+def report(parts: list[str]) -> Lines:
+    """The Markdown of the named parts, as they are measured."""
+    yield from machine()
+    for part in parts:
+        yield ""
+        yield from PARTS[part]()
+
+
+def write_readme(text: str) -> None:
+    """Puts a run in the place of the one README shows."""
+    before, _, rest = README.read_text().partition(BEGIN)
+    _, _, after = rest.partition(END)
+    README.write_text(f"{before}{BEGIN}{text}{END}{after}")
+
+
 def main() -> None:
     """Runs the named parts, all by default."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("part", nargs="*", choices=[*PARTS, []])
-    for part in parser.parse_args().part or PARTS:
-        PARTS[part]()
+    parser.add_argument("--readme", action="store_true", help="rewrite README's table")
+    options = parser.parse_args()
+    lines: list[str] = []
+    for line in report(options.part or list(PARTS)):
+        print(line, flush=True)
+        lines.append(line + "\n")
+    if options.readme:
+        write_readme("".join(lines))
 
 
 if __name__ == "__main__":
