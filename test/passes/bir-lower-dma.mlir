@@ -21,7 +21,7 @@ bir.func @direct {
   // CHECK-NEXT:    dma.block @I1 {
   // CHECK-NEXT:      dma.copy bf16 f32 %u[0, 0][1 x 128, 2 x 1000] <- %a[0][4000 x 128, 4 x 1000]
   // CHECK-NEXT:    }
-  // CHECK-NEXT:    bir.dma_trigger @I1 [@I1] {engine = Activation, queue = "q", after = [output "I0"]} attributes {dma_qos = #neuron<qos P1>}
+  // CHECK-NEXT:    bir.dma_trigger @I1 [@I1] {engine = Activation, dma_qos = P1, queue = "q", after = [output "I0"]}
   bir.load @I1 %u <- %a[0][1000 x 128, 1 x 1000] {engine = Activation, queue = "q", after = [output "I0"], dma_qos = P1}
 
   // CHECK-NEXT:    dma.block @I2 {

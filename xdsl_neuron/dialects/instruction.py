@@ -15,18 +15,15 @@ from itertools import product
 from math import prod
 from typing import ClassVar, Final, Self
 
-from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     OptOperandDef,
     opt_prop_def,
-    traits_def,
     var_operand_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.access import Pattern
@@ -38,7 +35,6 @@ from xdsl_neuron.dialects.gate import check_gates, gate
 from xdsl_neuron.dialects.neuron import (
     Access,
     AccessesAttr,
-    EdgesAttr,
     PredicatesAttr,
     TargetAttr,
     TensorKindAttr,
@@ -46,6 +42,7 @@ from xdsl_neuron.dialects.neuron import (
     whole,
 )
 from xdsl_neuron.dialects.operand import Operand, inclusive, out_of_bounds
+from xdsl_neuron.dialects.scheduled import Scheduled
 from xdsl_neuron.isa import TensorKind
 from xdsl_neuron.mask import Box, boxes, clip
 
@@ -78,7 +75,7 @@ RESERVED = frozenset(
 """Properties with a place of their own in the text form."""
 
 
-class Instruction(IRDLOperation):
+class Instruction(Scheduled):
     """An instruction on tensors."""
 
     OUTS: ClassVar[tuple[str, ...]] = ()
@@ -93,10 +90,6 @@ class Instruction(IRDLOperation):
     indices = var_operand_def(IndexType)
     accesses = opt_prop_def(AccessesAttr)
     predicates = opt_prop_def(PredicatesAttr)
-    inst_name = opt_prop_def(StringAttr)
-    after = opt_prop_def(EdgesAttr)
-
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     @classmethod
     @cache

@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
@@ -38,12 +38,12 @@ from xdsl_neuron.dialects.neuron import (
     AluOpAttr,
     DTypeAttr,
     EngineAttr,
-    QosClassAttr,
+    SymbolsAttr,
 )
 from xdsl_neuron.dialects.neuron.attributes import render_access
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import AluOp, Engine, QosClass
+from xdsl_neuron.isa import AluOp, Engine
 from xdsl_neuron.mask import boxes, clip
 from xdsl_neuron.passes.descriptors import Side, copies, in_bytes, indexed_rows
 from xdsl_neuron.passes.masking import Frame
@@ -180,20 +180,14 @@ def _trigger(instruction: BirDma, blocks: Sequence[dma.BlockOp]) -> DMATriggerOp
     if engine.data in (Engine.DMA, Engine.UNASSIGNED):
         engine = EngineAttr(Engine.SP)
     properties: dict[str, Attribute] = {
-        "blocks": ArrayAttr([block.block_name for block in blocks]),
+        "blocks": SymbolsAttr.of(block.block_name.data for block in blocks),
         "engine": engine,
     }
-    for name in ("inst_name", "queue", "after"):
+    for name in ("inst_name", "queue", "after", "on_wait", "on_update", "dma_qos"):
         value = instruction.properties.get(name)
         if value is not None:
             properties[name] = value
-    trigger = DMATriggerOp.create(
-        properties=properties, attributes=instruction.attributes
-    )
-    qos = instruction.properties.get("dma_qos")
-    if isinstance(qos, QosClassAttr) and qos.data is not QosClass.UNASSIGNED:
-        trigger.attributes["dma_qos"] = qos
-    return trigger
+    return DMATriggerOp.create(properties=properties, attributes=instruction.attributes)
 
 
 @dataclass(frozen=True)

@@ -6,16 +6,13 @@ from xdsl.ir import Operation
 
 from xdsl_neuron.dialects.bir import FuncOp
 from xdsl_neuron.dialects.bir.structure import name_of
-from xdsl_neuron.dialects.neuron import EdgesAttr
+from xdsl_neuron.dialects.scheduled import Edges, Scheduled
 from xdsl_neuron.isa import EdgeKind
-
-Edges = tuple[tuple[EdgeKind, str], ...]
 
 
 def edges_of(operation: Operation) -> Edges:
     """What an operation, of whatever class, must follow."""
-    found = operation.properties.get("after")
-    return found.data if isinstance(found, EdgesAttr) else ()
+    return operation.edges if isinstance(operation, Scheduled) else ()
 
 
 class CopiedEdges:
@@ -110,10 +107,8 @@ class CopiedEdges:
             )
             own = name_of(operation)
             left = tuple(edge for edge in closed if edge[1] != own)
-            if left:
-                operation.properties["after"] = EdgesAttr(left)
-            else:
-                del operation.properties["after"]
+            assert isinstance(operation, Scheduled)
+            operation.edges = left
 
     def _last(self, name: str, seen: set[str]) -> tuple[str, ...]:
         """The instructions a name stands for when all is unrolled."""

@@ -32,7 +32,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
       %n = bir.tensor_load @I2 %a[4][1 x 1]
       // CHECK: %m = bir.tensor_load @I3 %a[5][1 x 1]
       %m = bir.tensor_load @I3 %a[5][1 x 1]
-      // CHECK: bir.compare_and_branch @B1 IS_GEREG {lhs = %n, rhs = %m, dtype = u32, on_true = "body", on_false = "tail", on_wait = [SEM_GE_IMM @s 1], engine = SP}
+      // CHECK: bir.compare_and_branch @B1 IS_GEREG {lhs = %n, rhs = %m, dtype = u32, on_true = "body", on_false = "tail", engine = SP, on_wait = [SEM_GE_IMM @s 1]}
       bir.compare_and_branch @B1 IS_GEREG {lhs = %n, rhs = %m, dtype = u32, on_true = "body", on_false = "tail", on_wait = [SEM_GE_IMM @s 1], engine = SP}
     }
     // CHECK: bir.basic_block @tail {

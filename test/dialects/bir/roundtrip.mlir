@@ -28,7 +28,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     %s2 = bir.location @s2 : <32x32xf32, sbuf>
     // CHECK: bir.memset @I0 %t.1 {value = 0.0, engine = DVE}
     bir.memset @I0 %t.1 {value = 0.0, engine = DVE}
-    // CHECK-NEXT: bir.load @I1 %t.1[0, 0][1 x 44, 1 x 1000] <- %a[256000][1000 x 44, 1 x 1000] {engine = SP, dge = hwdge, queue = "q0", after = [output "I0"]}
+    // CHECK-NEXT: bir.load @I1 %t.1[0, 0][1 x 44, 1 x 1000] <- %a[256000][1000 x 44, 1 x 1000] {dge = hwdge, engine = SP, queue = "q0", after = [output "I0"]}
     bir.load @I1 %t.1[0, 0][1 x 44, 1 x 1000] <- %a[256000][1000 x 44, 1 x 1000] {engine = SP, dge = hwdge, queue = "q0", after = [output "I0"]}
     // CHECK-NEXT: bir.save @I2 %b[256000][1000 x 44, 1 x 1000] <- %t.1[0, 0][1 x 44, 1 x 1000]
     bir.save @I2 %b[256000][1000 x 44, 1 x 1000] <- %t.1[0, 0][1 x 44, 1 x 1000]

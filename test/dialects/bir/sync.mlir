@@ -24,11 +24,11 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     %r = bir.tensor_load @I0 %a[3][1 x 1]
     // CHECK: bir.no_op @I1
     bir.no_op @I1
-    // CHECK: bir.event_semaphore @I2 {on_wait = [SEM_GE_IMM @s 4, SEM_GE_REG @"any name" %r], on_update = [SEM_INC @s], engine = DVE}
+    // CHECK: bir.event_semaphore @I2 {engine = DVE, on_wait = [SEM_GE_IMM @s 4, SEM_GE_REG @"any name" %r], on_update = [SEM_INC @s]}
     bir.event_semaphore @I2 {on_wait = [SEM_GE_IMM @s 4, SEM_GE_REG @"any name" %r], on_update = [SEM_INC @s], engine = DVE}
-    // CHECK: bir.event_semaphore @I3 {on_wait = [EVENT_SET_THEN_CLEAR @e], engine = PE}
+    // CHECK: bir.event_semaphore @I3 {engine = PE, on_wait = [EVENT_SET_THEN_CLEAR @e]}
     bir.event_semaphore @I3 {on_wait = [EVENT_SET_THEN_CLEAR @e], engine = PE}
-    // CHECK: bir.event_semaphore @I4 {on_update = [EVENT_SET @e], engine = Pool, after = [ordered "I3"]}
+    // CHECK: bir.event_semaphore @I4 {engine = Pool, on_update = [EVENT_SET @e], after = [ordered "I3"]}
     bir.event_semaphore @I4 {on_update = [EVENT_SET @e], engine = Pool, after = [ordered "I3"]}
     // CHECK: bir.no_op @I5 {on_update = [SEM_ADD_IMM @s 16]}
     bir.no_op @I5 {on_update = [SEM_ADD_IMM @s 16]}
@@ -58,10 +58,26 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     bir.tensor_completion @I17
     // CHECK: bir.tensor_completion @I18 src = %a {mode = DebugTensorRead}
     bir.tensor_completion @I18 src = %a {mode = DebugTensorRead}
+    // Whatever an engine or a queue executes waits and updates alike.
+    // CHECK: %t = bir.location @t : <8x8xi32, sbuf>
+    %t = bir.location @t : <8x8xi32, sbuf>
+    // CHECK: %u = bir.location @u : <8x8xi32, sbuf>
+    %u = bir.location @u : <8x8xi32, sbuf>
+    // CHECK: bir.load @I19 %t <- %a {engine = SP, on_wait = [SEM_GE_IMM @s 4], on_update = [SEM_ADD_IMM @s 16]}
+    bir.load @I19 %t <- %a {engine = SP, on_wait = [SEM_GE_IMM @s 4], on_update = [SEM_ADD_IMM @s 16]}
+    // CHECK: bir.tensor_copy @I20 %u <- %t {engine = DVE, on_wait = [SEM_GE_REG @s %r], on_update = [SEM_INC @s]}
+    bir.tensor_copy @I20 %u <- %t {engine = DVE, on_wait = [SEM_GE_REG @s %r], on_update = [SEM_INC @s]}
+    // CHECK: bir.nki_kernel @I21 (%u) <- (%t) {func = "g", on_wait = [EVENT_SET_THEN_CLEAR @e], on_update = [EVENT_SET @e]}
+    bir.nki_kernel @I21 (%u) <- (%t) {func = "g", on_wait = [EVENT_SET_THEN_CLEAR @e], on_update = [EVENT_SET @e]}
+    dma.block @b {
+      dma.copy i32 i32 %t[0, 0][1 x 8, 4 x 8] <- %a[0][32 x 8, 4 x 8]
+    }
+    // CHECK: bir.dma_trigger @I22 [@b] {engine = SP, dma_qos = P1, on_wait = [SEM_GE_REG @s %r], on_update = [SEM_INC @s]}
+    bir.dma_trigger @I22 [@b] {engine = SP, dma_qos = P1, on_wait = [SEM_GE_REG @s %r], on_update = [SEM_INC @s]}
     // CHECK: bir.loop sequential %i = 0 to 4 {
     bir.loop sequential %i = 0 to 4 {
-      // CHECK: bir.switch_queue_instance @I19 {queue = "q0", instance = "q0.0"}
-      bir.switch_queue_instance @I19 {queue = "q0", instance = "q0.0"}
+      // CHECK: bir.switch_queue_instance @I23 {queue = "q0", instance = "q0.0"}
+      bir.switch_queue_instance @I23 {queue = "q0", instance = "q0.0"}
     }
   }
 }

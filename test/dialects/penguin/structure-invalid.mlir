@@ -64,8 +64,9 @@ penguin.func @f() {
 
 // -----
 
+// near miss: `symbols<[]>` -> `symbols<[@b]>`
 // expected-error @below {{DMATrigger must have queue and block set}}
-"bir.dma_trigger"() <{inst_name = "I1", blocks = [], engine = #neuron<engine SP>}> : () -> ()
+"bir.dma_trigger"() <{inst_name = "I1", blocks = #neuron.symbols<[]>, engine = #neuron<engine SP>}> : () -> ()
 
 // -----
 

@@ -8,10 +8,7 @@ is its row of the roster (bir.md 2): ordinal, JSON name, engines, first generati
 
 from xdsl.ir import Dialect
 
-from xdsl_neuron.dialects.bir.base import (
-    BirInstruction,
-    Row,
-)
+from xdsl_neuron.dialects.bir.base import BirInstruction
 from xdsl_neuron.dialects.bir.collective import (
     COLLECTIVE_OPERATIONS,
     CollectiveComputeOp,
@@ -52,6 +49,7 @@ from xdsl_neuron.dialects.bir.registers import (
     RegisterMoveOp,
     TensorSaveOp,
 )
+from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.rows import (
     Activate2Op,
     Activate2ReduceOp,

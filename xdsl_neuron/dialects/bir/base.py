@@ -1,28 +1,22 @@
-"""The roster row and what every BIR instruction has beside its meaning."""
-
-from dataclasses import dataclass
-from typing import ClassVar
+"""What every BIR instruction has beside its meaning."""
 
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.affine import Affine
+from xdsl_neuron.dialects.bir.scheduled import BirScheduled
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 
 
-@dataclass(frozen=True)
-class Row:
-    """An instruction's line in the roster (bir.md 2)."""
-
-    ordinal: int
-    name: str
-    min_level: int = 20
-    """First architecture level that has it."""
-
-
-class BirInstruction(Instruction):
+class BirInstruction(Instruction, BirScheduled):
     """What every instruction of this level has beside its meaning."""
 
-    ROW: ClassVar[Row]
+    def expressions(self) -> tuple[Affine, ...]:
+        """Also the registers that waits compare with."""
+        found = super().expressions()
+        if "on_wait" not in self.properties:
+            return found
+        return (*found, *(value for _, _, value in self.waits))
 
     @gate("curArchLevel >= min.value()", "bir.md 7.2 code 366")
     def arch_window(self) -> None:

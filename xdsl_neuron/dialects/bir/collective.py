@@ -7,8 +7,8 @@ from xdsl.ir import Operation, OpResult
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.bir.base import Row
 from xdsl_neuron.dialects.bir.registers import DynamicForLoopOp
+from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.sequencer import SequencerInstruction
 from xdsl_neuron.dialects.bir.structure import LocationOp
 from xdsl_neuron.dialects.gate import gate

@@ -25,7 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Index
 from xdsl_neuron.collected import collected
-from xdsl_neuron.dialects.bir.base import Row
+from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.structure import FuncOp, enclosing_function, name_of
 from xdsl_neuron.dialects.bir.sync import Synchronised
 from xdsl_neuron.dialects.gate import check_gates, gate

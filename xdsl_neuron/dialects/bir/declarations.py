@@ -23,12 +23,12 @@ from xdsl_neuron.dialects.bir.fielded import Fielded
 from xdsl_neuron.dialects.bir.structure import (
     FuncOp,
     enclosing_function,
-    is_instruction,
 )
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.neuron import EngineAttr
 from xdsl_neuron.dialects.neuron.system import QueueTypeAttr
 from xdsl_neuron.dialects.neuron.text import Cursor, symbol_text
+from xdsl_neuron.dialects.scheduled import Scheduled
 from xdsl_neuron.isa import Engine
 from xdsl_neuron.system import QueueType
 
@@ -149,7 +149,7 @@ def _declarations(function: FuncOp) -> dict[tuple[type[Operation], str], Declara
         if isinstance(operation, Declaration):
             key = (type(operation), operation.declared_name.data)
             found.setdefault(key, operation)
-        elif operation.regions or is_instruction(operation):
+        elif operation.regions or isinstance(operation, Scheduled):
             break
     return found
 

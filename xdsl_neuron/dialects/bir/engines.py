@@ -11,7 +11,8 @@ from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.bir.base import BirInstruction, Row
+from xdsl_neuron.dialects.bir.base import BirInstruction
+from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.sequencer import SequencerInstruction
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions import elementwise, system

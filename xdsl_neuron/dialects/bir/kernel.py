@@ -26,20 +26,19 @@ from xdsl.irdl import (
     irdl_op_definition,
     opt_prop_def,
     prop_def,
-    traits_def,
     var_operand_def,
 )
 from xdsl.printer import Printer
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.bir.base import Row
 from xdsl_neuron.dialects.bir.fielded import Fielded
+from xdsl_neuron.dialects.bir.row import Row
+from xdsl_neuron.dialects.bir.scheduled import BirScheduled
 from xdsl_neuron.dialects.bir.structure import LocationOp, enclosing_function
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instruction_text import symbol_text, value_text
-from xdsl_neuron.dialects.neuron import EdgesAttr, EngineAttr, TensorType
+from xdsl_neuron.dialects.neuron import EngineAttr, TensorType
 from xdsl_neuron.dialects.neuron.system import (
     AddressRotationScopeAttr,
     GroupsAttr,
@@ -55,21 +54,17 @@ _NO_INTEGERS = DenseArrayBase.from_list(i64, [])
 _NO_STRINGS = ArrayAttr[StringAttr]([])
 
 
-class OpaqueInstruction(Fielded):
+class OpaqueInstruction(Fielded, BirScheduled):
     """An instruction on whole tensors whose meaning is elsewhere."""
 
-    ROW: ClassVar[Row]
     ENGINES: ClassVar[tuple[Engine, ...]] = (Engine.UNASSIGNED,)
     IN_HEADER: ClassVar = ("inst_name", "operandSegmentSizes")
 
     outs = var_operand_def(TensorType)
     ins = var_operand_def(TensorType)
-    inst_name = opt_prop_def(StringAttr)
     engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.UNASSIGNED))
-    after = opt_prop_def(EdgesAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
 
     @classmethod
     def make(

@@ -20,7 +20,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Index
 from xdsl_neuron.arch import Arch
-from xdsl_neuron.dialects.bir.base import BirInstruction, Row
+from xdsl_neuron.dialects.bir.base import BirInstruction
+from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.trigger import BirDma
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions import elementwise

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from xdsl.irdl import irdl_op_definition
 
-from xdsl_neuron.dialects.bir.base import Row
+from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.sequencer import SequencerInstruction
 from xdsl_neuron.dialects.instructions import control, registers
 

@@ -4,7 +4,8 @@ from typing import ClassVar
 
 from xdsl.irdl import irdl_op_definition
 
-from xdsl_neuron.dialects.bir.base import BirInstruction, Row
+from xdsl_neuron.dialects.bir.base import BirInstruction
+from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.instructions import (
     exponential,
     index,

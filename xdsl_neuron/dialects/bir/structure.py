@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.collected import one_verification
 from xdsl_neuron.dialects import structure
-from xdsl_neuron.dialects.bir.base import Row
+from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.capacity import Sized, render_storage, scan_storage
 from xdsl_neuron.dialects.neuron import (
     Contents,
@@ -37,10 +37,8 @@ from xdsl_neuron.dialects.neuron import (
 )
 from xdsl_neuron.dialects.neuron.text import Cursor, resume, symbol_text
 from xdsl_neuron.dialects.neuron.types import render_tensor_spec
+from xdsl_neuron.dialects.scheduled import Scheduled
 from xdsl_neuron.isa import Space, TensorKind
-
-NAME_PROPERTY = "inst_name"
-"""What every instruction is named by, those that are opaque and triggers too."""
 
 
 @irdl_op_definition
@@ -228,17 +226,9 @@ class LocationOp(Sized):
             printer.print_attr_dict(self.attributes)
 
 
-def is_instruction(operation: Operation) -> bool:
-    """Whether the machine's engines have it in their programs: it can have a name."""
-    if not isinstance(operation, IRDLOperation):
-        return False
-    return NAME_PROPERTY in operation.get_irdl_definition().properties
-
-
 def name_of(operation: Operation) -> str | None:
     """The name of an instruction, of whatever class, None where it has none."""
-    found = operation.properties.get(NAME_PROPERTY)
-    return found.data if isinstance(found, StringAttr) else None
+    return operation.label if isinstance(operation, Scheduled) else None
 
 
 def enclosing_function(operation: Operation) -> FuncOp | None:

@@ -1,27 +1,16 @@
 """Instructions of the DMA engines, register loads and DMA triggers."""
 
-from typing import ClassVar, Self
+from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
-from xdsl.ir import Attribute
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
-    opt_prop_def,
     prop_def,
-    traits_def,
-)
-from xdsl.parser import Parser
-from xdsl.printer import Printer
-from xdsl.traits import (
-    MemoryReadEffect,
-    MemoryWriteEffect,
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.bir.base import BirInstruction, Row
-from xdsl_neuron.dialects.bir.declarations import check_queue_engine
-from xdsl_neuron.dialects.bir.trigger import BirDma
+from xdsl_neuron.dialects.bir.base import BirInstruction
+from xdsl_neuron.dialects.bir.row import Row
+from xdsl_neuron.dialects.bir.trigger import BirDma, QueuedInstruction
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions import (
     dma,
@@ -29,12 +18,8 @@ from xdsl_neuron.dialects.instructions import (
     gather,
     transpose,
 )
-from xdsl_neuron.dialects.neuron import (
-    EdgesAttr,
-    EngineAttr,
-)
-from xdsl_neuron.dialects.neuron.text import Cursor, quoted, resume, symbol_text
-from xdsl_neuron.isa import Engine
+from xdsl_neuron.dialects.neuron import EngineAttr, QosClassAttr, SymbolsAttr
+from xdsl_neuron.isa import Engine, QosClass
 
 
 @irdl_op_definition
@@ -180,7 +165,7 @@ class TensorLoadOp(gather.TensorLoad, BirInstruction):
 
 
 @irdl_op_definition
-class DMATriggerOp(IRDLOperation):
+class DMATriggerOp(QueuedInstruction):
     """
     Fires the next of its `dma.block`s, round-robin.
 
@@ -189,79 +174,19 @@ class DMATriggerOp(IRDLOperation):
 
     name = "bir.dma_trigger"
     ROW: ClassVar = Row(67, "DMATrigger")
+    HEADER: ClassVar = ("blocks",)
 
-    inst_name = prop_def(StringAttr)
-    blocks = prop_def(ArrayAttr[StringAttr])
-    engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.SP))
-    queue = opt_prop_def(StringAttr)
-    after = opt_prop_def(EdgesAttr)
-
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    blocks = prop_def(SymbolsAttr)
+    engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.UNASSIGNED))
+    dma_qos = prop_def(QosClassAttr, default_value=QosClassAttr(QosClass.UNASSIGNED))
 
     @property
     def block_names(self) -> tuple[str, ...]:
         """Names of the blocks, in the order they fire."""
-        return tuple(block.data for block in self.blocks)
+        return self.blocks.data
 
-    def verify_(self) -> None:
-        """The blocks exist in the function, before the trigger's loops."""
-        if not self.blocks.data:
+    @gate("DMATrigger must have queue and block set", "bir.md 4.6")
+    def has_blocks(self) -> None:
+        """There is a block to fire."""
+        if not self.block_names:
             raise VerifyException("DMATrigger must have queue and block set")
-        if self.engine.data is Engine.PE:
-            raise VerifyException("InstDMA cannot be on PE engine")
-        check_queue_engine(self, self.engine.data, self.queue)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        """Reads `@name [@block, ...] {fields}`."""
-        cursor = Cursor.at(parser)
-        properties: dict[str, Attribute] = {"inst_name": StringAttr(cursor.symbol())}
-        cursor.expect("[")
-        blocks = [StringAttr(cursor.symbol())]
-        while cursor.accept(","):
-            blocks.append(StringAttr(cursor.symbol()))
-        cursor.expect("]")
-        properties["blocks"] = ArrayAttr(blocks)
-        if cursor.accept("{"):
-            _scan_trigger_fields(cursor, properties)
-        resume(parser, cursor.pos)
-        attributes = parser.parse_optional_attr_dict_with_keyword()
-        return cls.create(
-            properties=properties,
-            attributes=attributes.data if attributes is not None else {},
-        )
-
-    def print(self, printer: Printer) -> None:
-        """Writes the text `parse` reads."""
-        blocks = ", ".join(symbol_text(name) for name in self.block_names)
-        fields = [f"engine = {self.engine.data}"]
-        if self.queue is not None:
-            fields.append(f"queue = {quoted(self.queue.data)}")
-        if self.after is not None:
-            fields.append(f"after = [{self.after.render()}]")
-        printer.print_string(
-            f" {symbol_text(self.inst_name.data)} [{blocks}] {{{', '.join(fields)}}}"
-        )
-        if self.attributes:
-            printer.print_string(" attributes ")
-            printer.print_attr_dict(self.attributes)
-
-
-def _scan_trigger_fields(cursor: Cursor, properties: dict[str, Attribute]) -> None:
-    while True:
-        start = cursor.pos
-        name = cursor.word()
-        if name in properties or name not in ("engine", "queue", "after"):
-            cursor.fail(f"expected one of engine, queue, after, got '{name}'", start)
-        cursor.expect("=")
-        if name == "engine":
-            properties[name] = EngineAttr(cursor.enum(Engine))
-        elif name == "queue":
-            properties[name] = StringAttr(cursor.string())
-        else:
-            cursor.expect("[")
-            properties[name] = EdgesAttr(EdgesAttr.scan(cursor))
-            cursor.expect("]")
-        if not cursor.accept(","):
-            break
-    cursor.expect("}")

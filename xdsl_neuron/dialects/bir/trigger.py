@@ -16,11 +16,10 @@ from xdsl_neuron.dialects.neuron import DgeTypeAttr, EngineAttr
 from xdsl_neuron.isa import DgeType, Engine
 
 
-class BirDma(BirInstruction):
-    """A DMA: the engine that triggers it, who builds its descriptors, its queue."""
+class QueuedInstruction(BirInstruction):
+    """What an engine hands to a DMA queue."""
 
     engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.DMA))
-    dge = prop_def(DgeTypeAttr, default_value=DgeTypeAttr(DgeType.UNASSIGNED))
     queue = opt_prop_def(StringAttr)
 
     @gate("InstDMA cannot be on PE engine", "dma.md 9.4")
@@ -29,15 +28,21 @@ class BirDma(BirInstruction):
         if self.engine.data is Engine.PE:
             raise VerifyException("InstDMA cannot be on PE engine")
 
-    @gate(HARDWARE_DGE_ENGINE, "dma.md 9.4 EDGE001, code 1698")
-    def hardware_dge_engine(self) -> None:
-        """Two engines have the hardware descriptor generators."""
-        check_hardware_dge_engine(self.dge.data, self.engine.data)
-
     @gate("Trigger engine does not match queue's engine", "dma.md 9.4")
     def queue_engine(self) -> None:
         """The queue is one of the engine that triggers."""
         check_queue_engine(self, self.engine.data, self.queue)
+
+
+class BirDma(QueuedInstruction):
+    """A DMA: who triggers it, who builds its descriptors, its queue."""
+
+    dge = prop_def(DgeTypeAttr, default_value=DgeTypeAttr(DgeType.UNASSIGNED))
+
+    @gate(HARDWARE_DGE_ENGINE, "dma.md 9.4 EDGE001, code 1698")
+    def hardware_dge_engine(self) -> None:
+        """Two engines have the hardware descriptor generators."""
+        check_hardware_dge_engine(self.dge.data, self.engine.data)
 
     @gate(
         "Found Instruction with unsupported DGE type DGEType::HWDGE on Sunda Arch",

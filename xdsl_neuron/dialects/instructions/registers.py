@@ -44,7 +44,7 @@ class RegisterInstruction(Instruction):
 
     def expressions(self) -> tuple[Affine, ...]:
         """Predicates, and the registers that are read."""
-        return (*self.masks(), *(value for _, value in self.registers_read()))
+        return (*super().expressions(), *(value for _, value in self.registers_read()))
 
     def registers_read(self) -> Iterator[tuple[str, Affine]]:
         """The register fields that are there, each a register or an immediate."""

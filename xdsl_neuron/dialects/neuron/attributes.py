@@ -14,7 +14,7 @@ from xdsl_neuron import isa
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import get_arch
 from xdsl_neuron.dialects.neuron.access import Access, Pair
-from xdsl_neuron.dialects.neuron.text import Cursor, resume
+from xdsl_neuron.dialects.neuron.text import Cursor, resume, symbol_text
 from xdsl_neuron.dialects.neuron.types import scan_dtype
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import EdgeKind
@@ -423,6 +423,33 @@ def render_access(access: Access, index_name: IndexName = position_name) -> str:
     pairs = ", ".join(f"{step} x {num}" for step, num in access.pairs)
     suffix = "" if access.dtype is None else f" as {access.dtype.ir_name}"
     return f"[{where}][{pairs}]{suffix}"
+
+
+@irdl_attr_definition
+class SymbolsAttr(TextAttribute[tuple[str, ...]]):
+    """`#neuron.symbols<[@I3_0, @I3_1]>`: names."""
+
+    name = "neuron.symbols"
+
+    @classmethod
+    def of(cls, names: Iterable[str]) -> Self:
+        """The attribute for these names."""
+        return cls(tuple(names))
+
+    @classmethod
+    def scan(cls, cursor: Cursor) -> tuple[str, ...]:
+        """Reads `[@name, ...]`."""
+        cursor.expect("[")
+        found: list[str] = []
+        while not cursor.accept("]"):
+            if found:
+                cursor.expect(",")
+            found.append(cursor.symbol())
+        return tuple(found)
+
+    def render(self, index_name: IndexName = position_name) -> str:
+        """The names in brackets."""
+        return f"[{', '.join(symbol_text(name) for name in self.data)}]"
 
 
 @irdl_attr_definition

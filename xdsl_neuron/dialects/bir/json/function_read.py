@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xdsl_neuron.dialects.bir import (
@@ -35,8 +35,8 @@ from xdsl_neuron.dialects.bir.json.storage_read import (
 )
 from xdsl_neuron.dialects.bir.json.values import attributes_from_json, read_edge
 from xdsl_neuron.dialects.dma import BlockOp
-from xdsl_neuron.dialects.neuron import EdgesAttr, EngineAttr, TensorType
-from xdsl_neuron.isa import EdgeKind, Engine, LoopKind, TensorKind
+from xdsl_neuron.dialects.neuron import EdgesAttr, SymbolsAttr, TensorType
+from xdsl_neuron.isa import EdgeKind, LoopKind, TensorKind
 
 MAX_LOOPS = 50
 """Loops inside each other."""
@@ -345,32 +345,19 @@ class FunctionReader:
         queue = node.get("queue")
         if queue is None or not blocks:
             node.fail("DMATrigger must have queue and block set")
-        label = extension(node).get("name")
-        name = node.child("name").name() if label is None else label.name()
-        properties: dict[str, Attribute] = {
-            "inst_name": StringAttr(name),
-            "blocks": ArrayAttr(list[StringAttr]()),
-        }
-        engine = EngineAttr(node.child("engine").member(Engine))
-        if engine != EngineAttr(Engine.SP):
-            properties["engine"] = engine
-        trigger = DMATriggerOp.create(properties=properties)
-        for key, value in (("queue", self.queue(queue)), ("after", self.edges(node))):
-            if value is not None:
-                trigger.properties[key] = value
-        extra = extension(node)
-        trigger.attributes.update(attributes_from_json(extra.get("attributes")))
+        trigger = read_instruction(self, node)
+        assert isinstance(trigger, DMATriggerOp)
         self.later.append(lambda: self._find_blocks(trigger, blocks))
         return trigger
 
     def _find_blocks(self, trigger: DMATriggerOp, names: list[Node]) -> None:
-        found: list[StringAttr] = []
+        found: list[str] = []
         for node in names:
             block = self.module.blocks.get(node.string())
             if block is None:
                 node.fail(f"Block does not exist! ({node.value})")
-            found.append(block.block_name)
-        trigger.properties["blocks"] = ArrayAttr(found)
+            found.append(block.block_name.data)
+        trigger.properties["blocks"] = SymbolsAttr.of(found)
 
     def dma_block(self, node: Node, name: str) -> BlockOp:
         """A block of descriptors, placed by its extension or before its trigger."""

@@ -122,7 +122,7 @@ def operand_layout(kind: type[Instruction], of: TensorType, dtype: DType) -> Lay
     return Layout(of, dtype)
 
 
-def write_instruction(writer: Writer, operation: Instruction) -> Json:
+def write_instruction(writer: Writer, operation: Instruction) -> dict[str, Json]:
     """The JSON of an instruction."""
     kind = type(operation)
     opcode = opcode_of(kind)

@@ -86,9 +86,7 @@ NEUTRAL: tuple[Json, ...] = (
 )
 """Values of a documented key that ask for nothing."""
 
-IGNORED = frozenset(
-    {"can_read_uninit", "use_gpsimd_dma", "sync_info.on_wait", "sync_info.on_update"}
-)
+IGNORED = frozenset({"can_read_uninit", "use_gpsimd_dma"})
 """Documented keys that do not change what an instruction computes in order."""
 
 

@@ -281,6 +281,7 @@ _RANGE = {
 _DMA_NAMES = {"dge": "dge_type", "rmw_op": "cce_op"}
 
 _FORMS: Final = {
+    "bir.dma_trigger": Form(names={"blocks": "dma_blocks"}),
     "bir.tensor_scalar_ptr": Form(slots=_SCALARS, fixed={"op1": "bypass"}),
     "bir.tensor_tensor_scan": Form(
         slots=("data0", "data1", "initial|initial_imm"),

@@ -22,6 +22,7 @@ from xdsl_neuron.dialects.bir import (
 )
 from xdsl_neuron.dialects.bir.declarations import Declaration
 from xdsl_neuron.dialects.bir.json.keys import opcode_of
+from xdsl_neuron.dialects.bir.structure import name_of
 from xdsl_neuron.dialects.dma import BlockOp
 from xdsl_neuron.dialects.instruction import Instruction
 
@@ -81,7 +82,7 @@ class FunctionNames:
             if isinstance(operation, LocationOp):
                 name = storages.fresh(operation.location_name.data)
                 found.memory[operation.result] = name
-            elif (label := label_of(operation)) is not None:
+            elif (label := name_of(operation)) is not None:
                 found.instructions[operation] = labels.fresh(label)
         found.known = set(labels.used)
         for operation in operations:
@@ -90,7 +91,7 @@ class FunctionNames:
 
     def _name(self, operation: Operation, storages: Names, labels: Names) -> None:
         match operation:
-            case LocationOp() | BlockOp() | DMATriggerOp() | ContinueIfOp():
+            case LocationOp() | BlockOp() | ContinueIfOp():
                 return
             case Declaration() | BasicBlockOp():
                 return
@@ -112,15 +113,6 @@ class FunctionNames:
             self.registers[result] = storages.fresh(result.name_hint or "r")
         if operation not in self.instructions:
             self.instructions[operation] = labels.numbered(opcode)
-
-
-def label_of(operation: Operation) -> str | None:
-    """The name an instruction has of its own."""
-    if isinstance(operation, DMATriggerOp):
-        return operation.inst_name.data
-    if isinstance(operation, Instruction | OpaqueInstruction):
-        return None if operation.inst_name is None else operation.inst_name.data
-    return None
 
 
 def _instruction_opcode(operation: Instruction) -> str:

@@ -16,7 +16,14 @@ from xdsl_neuron.dialects.bir.json.instruction_read import (
     engine_of,
     extension,
 )
-from xdsl_neuron.dialects.bir.json.keys import EXTENSION, documented_keys
+from xdsl_neuron.dialects.bir.json.keys import (
+    EXTENSION,
+    Form,
+    documented_keys,
+    key_of,
+    look_up,
+    put,
+)
 from xdsl_neuron.dialects.bir.json.operands import (
     Layout,
     Reference,
@@ -33,6 +40,7 @@ from xdsl_neuron.dialects.bir.json.values import (
 )
 from xdsl_neuron.dialects.neuron import TensorType, whole
 
+_PLAIN = Form()
 _EXTENSION_KEYS = frozenset({"name", "after", "attributes"})
 
 
@@ -60,8 +68,12 @@ def write_opaque(writer: Writer, operation: OpaqueInstruction) -> Json:
             continue
         if value == default_of(definitions[name]) and not documented.get(name):
             continue
-        place = found if name in documented else extra
-        place[name] = to_json_value(value, _no_expression)
+        key = key_of(_PLAIN, name)
+        put(
+            found if key in documented else extra,
+            key,
+            to_json_value(value, _constant_to_json),
+        )
     if operation.attributes:
         extra["attributes"] = attributes_to_json(operation.attributes)
     if extra:
@@ -69,7 +81,7 @@ def write_opaque(writer: Writer, operation: OpaqueInstruction) -> Json:
     return found
 
 
-def _no_expression(expression: Affine) -> Json:
+def _constant_to_json(expression: Affine) -> Json:
     return expression.constant
 
 
@@ -77,7 +89,7 @@ def _operand(writer: Writer, operation: OpaqueInstruction, value: SSAValue) -> J
     memory, kind = writer.memory(operation, value), value.type
     assert isinstance(kind, TensorType)
     access = whole(kind.shape, kind.space.on_chip)
-    name = Reference(memory, f"{memory}_set", lambda position: False, _no_expression)
+    name = Reference(memory, f"{memory}_set", lambda position: False, _constant_to_json)
     return access_to_json(Layout(kind, kind.dtype), access, name)
 
 
@@ -100,7 +112,8 @@ def read_opaque(
     for name, field in fields.items():
         if name in ("engine", "after"):
             continue
-        found = node.get(name) if name in documented else extra.get(name)
+        key = key_of(_PLAIN, name)
+        found = look_up(node, key) if key in documented else extra.get(name)
         value = None
         if found is not None:
             value = from_json_value(field, found, _constant)

@@ -32,6 +32,7 @@ from xdsl_neuron.dialects.neuron import (
     EdgesAttr,
     ImmediateAttr,
     ImmediatesAttr,
+    SymbolsAttr,
 )
 from xdsl_neuron.dialects.neuron.system import GroupsAttr, UpdatesAttr, WaitsAttr
 from xdsl_neuron.dtypes import DType
@@ -93,6 +94,8 @@ def to_json_value(value: Attribute, affine: WriteAffine) -> Json:
                 {"mode": mode.value, "name": name, "value": number}
                 for mode, name, number in value.data
             ]
+        case SymbolsAttr():
+            return [*value.data]
         case EdgesAttr():
             return [[name, EDGE_NAMES[kind]] for kind, name in value.data]
         case ArrayAttr() if all(isinstance(item, StringAttr) for item in value):
@@ -141,6 +144,8 @@ def from_json_value(
         return WaitsAttr(tuple(_wait(item, affine) for item in node.array()))
     if kind is UpdatesAttr:
         return UpdatesAttr(tuple(_update(item) for item in node.array()))
+    if kind is SymbolsAttr:
+        return SymbolsAttr.of(item.string() for item in node.array())
     if kind is EdgesAttr:
         return EdgesAttr.of([read_edge(edge) for edge in node.array()])
     return parse_attribute(node.child("attribute"))

@@ -41,13 +41,12 @@ from xdsl_neuron.dialects.bir.json.values import (
     number_to_json,
     to_json_value,
 )
-from xdsl_neuron.dialects.dma import BlockOp
+from xdsl_neuron.dialects.dma import BlockOp, Descriptor
 from xdsl_neuron.dialects.instruction import (
     REGISTER_BITS,
     Instruction,
     register_bits,
 )
-from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.neuron import (
     Blob,
     Contents,
@@ -58,6 +57,7 @@ from xdsl_neuron.dialects.neuron import (
     TargetAttr,
     TensorType,
 )
+from xdsl_neuron.dialects.scheduled import Scheduled
 from xdsl_neuron.isa import EdgeKind, Engine, LoopKind, Space, TensorKind
 
 ORIGIN = "Penguin"
@@ -145,13 +145,6 @@ def header(opcode: str, name: str, engine: Engine) -> dict[str, Json]:
         "ins": [],
         "outs": [],
     }
-
-
-def default_engine(kind: type[Operation]) -> Engine:
-    """The engine of an operation that has no such property (bir.md 2)."""
-    if issubclass(kind, ComputeInstruction):
-        return Engine.UNASSIGNED
-    return Engine.DMA if kind.name.startswith("dma.") else Engine.ALL
 
 
 @dataclass
@@ -448,13 +441,9 @@ class FunctionWriter:
         ]
 
     def _trigger(self, trigger: DMATriggerOp) -> Json:
-        found = self._start(trigger, "DMATrigger", trigger.engine.data)
-        queue = self.module.unassigned if trigger.queue is None else trigger.queue.data
-        blocks = self.module.block_names(trigger)
-        found |= {"queue": queue, "dma_blocks": [*blocks]}
-        extra = self.edges(found, trigger.after)
-        self.add_label(trigger, trigger.inst_name.data, found, extra)
-        add(found, trigger.attributes, extra)
+        found = write_instruction(self, trigger)
+        found["queue"] = trigger.queue_name or self.module.unassigned
+        found["dma_blocks"] = [*self.module.block_names(trigger)]
         return found
 
     def dma_block(self, block: BlockOp, number: int) -> Json:
@@ -484,18 +473,15 @@ class FunctionWriter:
         return write_instruction(self, operation)
 
     def start(
-        self, operation: Instruction | OpaqueInstruction, opcode: str
+        self, operation: Scheduled, opcode: str
     ) -> tuple[dict[str, Json], dict[str, Json]]:
         """An instruction's header and extension."""
-        engine = operation.properties.get("engine")
-        if engine is None:
-            definition = operation.get_irdl_definition().properties.get("engine")
-            engine = getattr(definition, "default_value", None)
-        member = getattr(engine, "data", default_engine(type(operation)))
-        found = self._start(operation, opcode, member)
+        engine = operation.issued_by
+        if isinstance(operation, Descriptor):
+            engine = Engine.DMA
+        found = self._start(operation, opcode, engine)
         extra = self.edges(found, operation.after)
-        label = None if operation.inst_name is None else operation.inst_name.data
-        self.add_label(operation, label, found, extra)
+        self.add_label(operation, operation.label, found, extra)
         return found, extra
 
     def add_label(
