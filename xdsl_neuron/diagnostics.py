@@ -6,6 +6,7 @@ a caret under it. The source is the text being parsed or the file that the locat
 names, which for a traced kernel is its `.py` file.
 """
 
+import linecache
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -187,6 +188,8 @@ class Sources:
 
 def _read_lines(name: str) -> list[str]:
     """The lines of a file that a location names; none where it is not a text file."""
+    if name.startswith("<"):  # a cell of a notebook, a doctest: Python knows its text
+        return [line.rstrip("\n") for line in linecache.getlines(name)]
     try:
         path = Path(name)
         if not path.is_file() or path.stat().st_size > _MAX_SOURCE_BYTES:

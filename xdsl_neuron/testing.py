@@ -134,8 +134,8 @@ def assert_kernel_ok(
     from xdsl_neuron.nki import PERSONALITY
     from xdsl_neuron.nki.kernel import as_kernel
 
-    arrays = [np.asarray(a) for a in arguments if hasattr(a, "__array__")]
     run = as_kernel(kernel, PERSONALITY)
+    arrays = [np.asarray(array) for array in run.tensors(*arguments)]
     if grid is not None:
         run = run[grid]
     assert_levels_agree(run.trace(*arguments), arrays)

@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from typing import Any
 
 from xdsl_neuron.diagnostics import SourceLocation
@@ -22,7 +23,8 @@ from xdsl_neuron.nki.objects import (
     with_fields,
 )
 from xdsl_neuron.nki.specs import TensorSpec, is_array, spec_of
-from xdsl_neuron.tracer.errors import NKITypeError
+from xdsl_neuron.tracer.callables import function_of, name_of
+from xdsl_neuron.tracer.errors import NKITypeError, described
 
 _VALUES = (int, float, complex, str, bytes, bool, type(None), Enum, type, LanguageDtype)
 
@@ -77,31 +79,45 @@ def _is_plain(value: object) -> bool:
 
 
 class Binder:
-    """Binds calls of one function."""
+    """
+    Binds calls of one function.
+
+    What a partial already holds are arguments of the call like the others.
+    """
 
     def __init__(self, function: Callable[..., Any]) -> None:
+        self._given: tuple[Any, ...] = ()
+        self._named: dict[str, Any] = {}
+        while isinstance(function, partial):
+            self._given = (*function.args, *self._given)
+            self._named = {**function.keywords, **self._named}
+            function = function.func
+        if isinstance(function, staticmethod | classmethod):
+            function = function.__func__
+        if function_of(function) is None:
+            raise NKITypeError(
+                f"a kernel is a function written in Python, got {described(function)}"
+            )
         self.signature = inspect.signature(function)
         self.function = function
-        self.parameters = tuple(self.signature.parameters)
-        self.simple = all(
-            p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)
-            for p in self.signature.parameters.values()
-        )
 
     def _place(self) -> SourceLocation | None:
         """Where the function is defined."""
-        code = getattr(self.function, "__code__", None)
-        if code is None:
+        found = function_of(self.function)
+        if found is None:
             return None
+        code = found.__code__
         return SourceLocation(code.co_filename, code.co_firstlineno, 1)
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Binding:
         """One call; NKITypeError where Python would refuse it."""
         try:
-            bound = self.signature.bind(*args, **kwargs)
+            bound = self.signature.bind(
+                *self._given, *args, **{**self._named, **kwargs}
+            )
         except TypeError as error:
             raise NKITypeError(
-                f"{self.function.__name__}{self.signature}: {error}", self._place()
+                f"{name_of(self.function)}{self.signature}: {error}", self._place()
             ) from None
         collector = _Collector()
         for name, value in bound.arguments.items():

@@ -173,14 +173,13 @@ class _Key:
         library: str = kind.__module__
         if library == "functools" or library.startswith("xdsl_neuron."):
             inner = getattr(value, "__wrapped__", None)
-            if isinstance(inner, FunctionType):
-                self.functions.append(inner)
-            return _Same(value)
+            return (_Same(value), None if inner is None else self.of(inner))
         if library in ("numpy", "numpy.dtypes") and kind.__hash__ is not None:
             return (kind, repr(value))
         if is_dataclass(value) and kind.__dataclass_params__.frozen:
             names = [each.name for each in fields(value)]
-            return (kind, *(self.of(getattr(value, name)) for name in names))
+            held = (self.of(getattr(value, name)) for name in names)
+            return (self.of(kind), *held)
         raise _Mutable
 
 

@@ -8,7 +8,7 @@ run; inside another kernel it is simply part of that one.
 import os
 from collections.abc import Callable
 from dataclasses import fields, replace
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from math import prod
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from xdsl_neuron.nki.grid import GridDim, as_grid
 from xdsl_neuron.nki.launch_options import check_options
 from xdsl_neuron.nki.run import Runner
 from xdsl_neuron.nki.specialise import Personality, Traced, trace_kernel
+from xdsl_neuron.tracer.callables import is_method, name_of
 from xdsl_neuron.tracer.context import current_or_none
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
@@ -98,10 +99,16 @@ class Kernel:
         self.configs = configs
         if getattr(function, AUTO_ALLOC, False):
             self.force_auto_alloc()
+        self._set_function(function)
+
+    def _set_function(self, function: Callable[..., Any]) -> None:
+        self.function = function
         self._binder = Binder(function)
-        self._captured = Captured(function)
+        self._captured = Captured(self._binder.function)
         self._runners: dict[object, Runner] = {}
-        update_wrapper(self, function)
+        # The attributes of an object that is called are not the kernel's.
+        update_wrapper(self, function, updated=())
+        self.__name__ = name_of(function)
 
     def force_auto_alloc(self) -> None:
         """Ignores the addresses that the kernel gives its tiles."""
@@ -112,6 +119,20 @@ class Kernel:
         launched = self._copy()
         launched.grid = as_grid(grid)
         return launched
+
+    def with_function(self, function: Callable[..., Any]) -> "Kernel":
+        """Another function, decorated as this one."""
+        found = self._copy()
+        found._set_function(function)
+        return found
+
+    def __get__(self, instance: Any, owner: type | None = None) -> "Kernel":
+        """The kernel that is a method, with the object or class it was found on."""
+        if not is_method(self.function):
+            return self
+        bound: Any = self.function
+        function = bound.__get__(instance, owner)
+        return self if function is self.function else self.with_function(function)
 
     def with_configs(self, configs: Configs) -> "Kernel":
         """The same kernel, decorated otherwise; traces are shared."""
@@ -130,10 +151,10 @@ class Kernel:
         if trace is not None:
             if self.grid and any(extent != 1 for extent in self.grid):
                 raise NKISyntaxError(
-                    f"calling {self.function.__name__}[{self.grid}](...) inside "
+                    f"calling {self.__name__}[{self.grid}](...) inside "
                     "another kernel is not supported."
                 )
-            check_nested(self.configs, self.function.__name__)
+            check_nested(self.configs, self.__name__)
             return self.function(*args, **kwargs)
         return self.simulate(args, kwargs)
 
@@ -155,6 +176,10 @@ class Kernel:
                 self._runners[key] = runner
         return runner.run(binding.arrays)
 
+    def tensors(self, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """The arrays among the arguments, in the order of the module's inputs."""
+        return self._binder.bind(args, kwargs).arrays
+
     def trace(self, *args: Any, **kwargs: Any) -> ModuleOp:
         """The verified `penguin` module of the kernel for arrays or tensor specs."""
         binding = self._binder.bind(args, kwargs)
@@ -167,7 +192,7 @@ class Kernel:
         grid = resolve_grid(self.grid, self.personality)
         with configured(self.configs):
             return trace_kernel(
-                self.function, binding, self.personality, arch, grid, self.options
+                self._binder.function, binding, self.personality, arch, grid, self.options
             )
 
     def with_options(self, **options: Any) -> "Kernel":
@@ -200,7 +225,7 @@ class Kernel:
         grid = (
             f"[{', '.join(str(extent) for extent in self.grid)}]" if self.grid else ""
         )
-        return f"<nki kernel {self.function.__name__}{grid}>"
+        return f"<nki kernel {self.__name__}{grid}>"
 
 
 def make_jit(personality: Personality) -> Callable[..., Any]:
@@ -265,11 +290,12 @@ def _decorated(
     options = TraceOptions(output_parameters=writes_parameters)
 
     def make(function: Callable[..., Any]) -> Kernel:
-        if not isinstance(function, Kernel):
+        kernel = _made_before(function)
+        if kernel is None:
             return Kernel(
                 function, personality, target, options=options, configs=configs
             )
-        return function if configs == NO_CONFIGS else function.with_configs(configs)
+        return kernel if configs == NO_CONFIGS else kernel.with_configs(configs)
 
     return make if function is None else make(function)
 
@@ -284,7 +310,7 @@ class Tracer:
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
-        update_wrapper(self, kernel.function)
+        update_wrapper(self, kernel.function, updated=())
 
     def __getitem__(self, grid: Any) -> "Tracer":
         """The same kernel launched on a grid."""
@@ -302,12 +328,25 @@ def is_kernel(value: object) -> bool:
     return isinstance(value, Kernel | Tracer)
 
 
+def _made_before(value: Any) -> Kernel | None:
+    """The kernel of what a decorator made, or of a partial of that."""
+    if isinstance(value, Tracer):
+        return value.kernel
+    if isinstance(value, partial):
+        held: partial[Any] = value
+        inner = _made_before(held.func)
+        if inner is None:
+            return None
+        again = partial(inner.function, *held.args, **held.keywords)
+        return inner.with_function(again)
+    return value if isinstance(value, Kernel) else None
+
+
 def as_kernel(kernel: Any, personality: Personality) -> Kernel:
     """A kernel object, made of a plain function where needed."""
-    if isinstance(kernel, Kernel):
-        return kernel
-    if isinstance(kernel, Tracer):
-        return kernel.kernel
+    found = _made_before(kernel)
+    if found is not None:
+        return found
     if callable(kernel):
         return Kernel(kernel, personality)
     raise NKITypeError(f"expected a kernel, got {type(kernel).__name__}")

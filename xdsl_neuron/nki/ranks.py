@@ -36,7 +36,7 @@ def run_ranks(kernel: Kernel, arguments: Sequence[Sequence[Any]]) -> list[Any]:
     language = kernel.personality
     grid = resolve_grid(kernel.grid, language)
     with configured(kernel.configs):
-        traced = trace_kernel(kernel.function, bound[0], language, arch, grid, options)
+        traced = trace_kernel(binder.function, bound[0], language, arch, grid, options)
     module = at_level(traced.module, default_level.get())
     ranks = Ranks(module, len(bound))
     outputs = ranks.run([each.arrays for each in bound])

@@ -331,6 +331,11 @@ def _while(register: Register) -> bool:
     trace, frame = session(), kernel_frame()
     place = None if frame is None else place_of(frame)
     statement = None if place is None else _whiles(place.file).get(_spot(place))
+    if place is not None and statement is None and not linecache.getlines(place.file):
+        raise NKISyntaxError(
+            f"the text of {place.file} is not known, so `while register:` cannot be "
+            "told from `if register:`; put the kernel into a file, or use nl.while_loop"
+        )
     if frame is None or statement is None:
         raise SymbolicValueError(
             "a register has no value while a kernel is traced: Python control flow on "

@@ -20,6 +20,7 @@ from xdsl_neuron.nki.binding import Binding
 from xdsl_neuron.nki.grid import GridDim
 from xdsl_neuron.nki.trace import KernelTrace
 from xdsl_neuron.nki.typing import mutable_parameters
+from xdsl_neuron.tracer.callables import function_of, name_of
 from xdsl_neuron.tracer.context import tracing
 from xdsl_neuron.tracer.errors import (
     NKISyntaxError,
@@ -124,8 +125,9 @@ def _trace(
     options: TraceOptions,
 ) -> Traced:
     arguments = _arguments(binding)
+    name = name_of(function)
     trace = KernelTrace(
-        function.__name__,
+        name,
         arguments,
         arch,
         personality.rolled,
@@ -155,7 +157,7 @@ def _trace(
             if found is None:
                 raise
             raise found from error
-        outputs = _Outputs(function.__name__, where)
+        outputs = _Outputs(name, where)
         result = outputs.collect(returned)
         module = trace.finish(outputs.named())
     return Traced(module, trace.function, result, trace.function.mutable_positions)
@@ -174,7 +176,9 @@ def _arguments(binding: Binding) -> list[tuple[str, TensorType]]:
 
 
 def _definition(function: Callable[..., Any]) -> FileLineColLoc:
-    code = function.__code__
+    found = function_of(function)
+    assert found is not None  # the binder refuses others
+    code = found.__code__
     return location_attribute(SourceLocation(code.co_filename, code.co_firstlineno, 1))
 
 

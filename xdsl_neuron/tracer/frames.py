@@ -23,14 +23,18 @@ _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _OURS: Final = (_PACKAGE + os.sep, contextlib.__file__)
 # The implementation and what it is built on.
 _INSIDE: Final = (_PACKAGE + os.sep, os.path.dirname(xdsl.__file__) + os.sep)
-# Generated methods (dataclasses, enumerations) and frozen modules.
-_NOWHERE: Final = "<"
+# Frozen modules and generated functions. What is typed at a prompt, piped into Python
+# or given to `exec` has a name in angle brackets too, and is the kernel's.
+_GENERATED: Final = ("<frozen ", "<__array_function__", "<attrs generated")
+_DATACLASS: Final = "__create_fn__"
 
 
 def is_ours(code: CodeType) -> bool:
     """Whether a code object belongs to the implementation, not to a kernel."""
     name = code.co_filename
-    return name.startswith(_OURS) or name.startswith(_NOWHERE)
+    if not name.startswith("<"):
+        return name.startswith(_OURS)
+    return name.startswith(_GENERATED) or code.co_qualname.startswith(_DATACLASS)
 
 
 def kernel_frame() -> FrameType | None:

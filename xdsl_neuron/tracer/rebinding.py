@@ -17,7 +17,6 @@ from types import (
     CodeType,
     FrameType,
     FunctionType,
-    MethodType,
     ModuleType,
 )
 from typing import Any, Final
@@ -33,6 +32,7 @@ from xdsl_neuron.tracer.bytecode import (
     region_of,
     whole,
 )
+from xdsl_neuron.tracer.callables import function_of
 from xdsl_neuron.tracer.frames import is_ours
 
 _OF_THE_TYPE: Final = ("shape", "dtype", "ndim", "itemsize", "element_type")
@@ -173,18 +173,8 @@ class _Order:
 
 def plain_function(value: object) -> FunctionType | None:
     """The kernel's function behind a method, a partial or a wrapper."""
-    for _ in range(8):
-        if isinstance(value, MethodType):
-            value = value.__func__
-        elif isinstance(value, partial):
-            value = value.func
-        elif isinstance(value, FunctionType):
-            return None if is_ours(value.__code__) else value
-        else:
-            value = getattr(type(value), "__call__", None)
-            if not isinstance(value, FunctionType):
-                return None
-    return None
+    found = function_of(value)
+    return None if found is None or is_ours(found.__code__) else found
 
 
 def closure(function: FunctionType) -> Iterator[tuple[str, CellType]]:

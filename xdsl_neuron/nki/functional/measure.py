@@ -51,7 +51,7 @@ class MeasuredKernel(Kernel):
         counts = count(self.trace(*args, **kwargs))
         self.benchmark_result = BenchmarkResult(counts)
         if self.report:
-            print(f"{self.function.__name__}: latency is not modelled\n{counts}")
+            print(f"{self.__name__}: latency is not modelled\n{counts}")
         return super().__call__(*args, **kwargs)
 
 
