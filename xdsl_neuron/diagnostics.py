@@ -44,6 +44,15 @@ class SourceLocation(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}"
 
 
+def python_place(file: str, line: int, offset: int | None) -> SourceLocation:
+    """A place that Python names: it counts the bytes of UTF-8 in front of it."""
+    if offset:
+        text = linecache.getline(file, line)
+        if not text.isascii():
+            offset = len(text.encode()[:offset].decode(errors="ignore"))
+    return SourceLocation(file, line, (offset or 0) + 1)
+
+
 Where = Operation | Attribute | SourceLocation | None
 """What a diagnostic can be put at: an operation, its location, a place in a text."""
 
@@ -194,7 +203,7 @@ def _read_lines(name: str) -> list[str]:
         path = Path(name)
         if not path.is_file() or path.stat().st_size > _MAX_SOURCE_BYTES:
             return []
-        return path.read_bytes().decode(errors="replace").split("\n")
+        return path.read_bytes().decode("utf-8-sig", "replace").split("\n")
     except (OSError, ValueError):  # a ValueError is a NUL in the name
         return []
 

@@ -73,7 +73,7 @@ def read_text(path: str | None) -> tuple[str, str]:
             None, f"cannot read '{name}': {_reason(error)}"
         ) from error
     try:
-        return data.decode(), name
+        return data.decode("utf-8-sig"), name
     except UnicodeDecodeError as error:
         before = data[: error.start]
         line = before.count(b"\n") + 1

@@ -16,6 +16,7 @@ from xdsl_neuron.diagnostics import (
     DiagnosticError,
     SourceLocation,
     Sources,
+    python_place,
     render,
 )
 from xdsl_neuron.tools.console import ExitCode
@@ -76,7 +77,7 @@ def _place(error: Exception, trace: TracebackType | None) -> SourceLocation | No
         name = frame.filename
         library = any(part in name for part in _INSTALLED)
         if not (name.startswith(_PACKAGE) or name.startswith("<") or library):
-            return SourceLocation(name, frame.lineno or 1, (frame.colno or 0) + 1)
+            return python_place(name, frame.lineno or 1, frame.colno)
     return None
 
 

@@ -24,7 +24,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_neuron.arch import get_arch
-from xdsl_neuron.diagnostics import DiagnosticError, SourceLocation
+from xdsl_neuron.diagnostics import DiagnosticError, SourceLocation, python_place
 from xdsl_neuron.tools.console import read_text, run_command, write_text
 
 if TYPE_CHECKING:
@@ -89,8 +89,7 @@ def failure(error: BaseException, path: str) -> DiagnosticError:
     message = f"{type(error).__name__}: {error}"
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if frame.filename == path:
-            column = (frame.colno or 0) + 1
-            place = SourceLocation(path, frame.lineno or 1, column)
+            place = python_place(path, frame.lineno or 1, frame.colno)
             return DiagnosticError(place, message)
     return DiagnosticError(None, f"{path}: {message}")
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from types import CodeType
 from typing import Final
 
-from xdsl_neuron.diagnostics import SourceLocation
+from xdsl_neuron.diagnostics import SourceLocation, python_place
 from xdsl_neuron.tracer.index import is_tuple
 
 ENDS: Final = ("RETURN_VALUE", "RETURN_CONST")
@@ -106,10 +106,8 @@ def place_in(code: CodeType, instruction: dis.Instruction) -> SourceLocation:
     positions = instruction.positions
     line = None if positions is None else positions.lineno
     column = None if positions is None else positions.col_offset
-    return SourceLocation(
-        code.co_filename,
-        code.co_firstlineno if line is None else line,
-        1 if column is None else column + 1,
+    return python_place(
+        code.co_filename, code.co_firstlineno if line is None else line, column
     )
 
 

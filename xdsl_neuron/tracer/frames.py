@@ -16,7 +16,7 @@ from typing import Final
 import xdsl
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, StringAttr
 
-from xdsl_neuron.diagnostics import SourceLocation, source_location
+from xdsl_neuron.diagnostics import SourceLocation, python_place, source_location
 
 _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # `with trace.scope(...)` goes through contextlib.
@@ -52,11 +52,7 @@ def place_of(frame: FrameType) -> SourceLocation:
 
 def _place(code: CodeType, at: int, around: int) -> SourceLocation:
     line, _, column, _ = list(code.co_positions())[at // 2]
-    return SourceLocation(
-        code.co_filename,
-        around if line is None else line,
-        1 if column is None else column + 1,
-    )
+    return python_place(code.co_filename, around if line is None else line, column)
 
 
 def own_failure(error: BaseException) -> tuple[bool, SourceLocation | None]:
