@@ -382,7 +382,7 @@ def matmul(**options: Any) -> Kernel:
         (matmul(is_transpose=True, accumulate=True), "moves bits and does not accum"),
         (
             matmul(tile_place=3),
-            "unexpected keyword argument 'tile_place'; it accepts dst, stationary, "
+            "'tile_place'; did you mean 'tile_size'. it accepts dst, stationary, "
             "moving, is_stationary_onezero, is_moving_onezero, is_transpose, "
             "accumulate, tile_position, tile_size, perf_mode, name",
         ),
@@ -407,7 +407,7 @@ def test_messages_of_sizes_and_types() -> None:
     words = "Unsupported dtype 'uint8' of .* in nc_matmul, expected one of the foll"
     with pytest.raises(NKIError, match=words):
         nki.jit(matmul(), platform_target="trn2").trace(tensor_spec("u8", (32, 32)))
-    unknown = "unexpected keyword argument 'moving_scale'; beside its own it accepts"
+    unknown = "'moving_scale'; did you mean 'moving'. it accepts stationary, moving, "
     with pytest.raises(NKIError, match=unknown):
         functional.trace(value(misspelled, 32, 32))(tensor_spec("f32", (32, 32)))
 

@@ -156,7 +156,7 @@ class First:
     @nki_first.jit
     def double(self, a: Any) -> Any:
         out = nl_first.ndarray(a.shape, a.dtype, buffer=nl_first.shared_hbm)
-        nl_first.store(out, nl_first.load(a) * 2)
+        nl_first.store(out, nl_first.multiply(nl_first.load(a), 2))
         return out
 
     @nki_first.jit
@@ -247,7 +247,7 @@ def test_cell_of_a_notebook_is_quoted() -> None:
 
     text = "def wrong(a):\n    nisa.dma_copy(dst=a, src=a, nothing=1)\n"
     name = "<ipython-input-1-abc>"
-    lines = text.splitlines(keepends=True)
+    lines = [str(line) for line in text.splitlines(keepends=True)]
     linecache.cache[name] = (len(text), None, lines, name)
     names: dict[str, Any] = {"nisa": nisa}
     exec(compile(text, name, "exec"), names)

@@ -369,7 +369,7 @@ def test_two_threads_trace_at_once() -> None:
 
 def test_wrong_calls() -> None:
     x = normal(8, 4)
-    with pytest.raises(NKITypeError, match=r"scale\(x.*missing a required argument"):
+    with pytest.raises(NKITypeError, match=r"scale\(\) missing a required argument"):
         scale()
     with pytest.raises(NKIValueError, match="a launch grid has positive extents, got"):
         scale[0](x)

@@ -5,8 +5,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
+from xdsl_neuron.nki.arguments import HIDDEN
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKITypeError, internal_error
+from xdsl_neuron.tracer.wrong_calls import wrong_call
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -20,6 +22,7 @@ def api(function: Callable[P, R]) -> Callable[P, R]:
     the implementation itself fails, the error says so at the kernel's line.
     """
     signature = inspect.signature(function)
+    name = function.__name__
     named = [
         p
         for p in signature.parameters.values()
@@ -28,7 +31,10 @@ def api(function: Callable[P, R]) -> Callable[P, R]:
     names = frozenset(p.name for p in named)
     positional = sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in named)
     variadic = any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values())
-    open_ended = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+    rest = [p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD]
+    hides = rest == ["hidden"]
+    open_ended = bool(rest) and not hides
+    accepted = names | frozenset(HIDDEN) if hides else names
     required = [p.name for p in named if p.default is p.empty]
     # needed[n]: names that n positional arguments leave to be given.
     needed = tuple(
@@ -46,11 +52,14 @@ def api(function: Callable[P, R]) -> Callable[P, R]:
         current()
         given, names_given = len(args), kwargs.keys()
         if not (
-            (open_ended or names_given <= names)
+            (open_ended or names_given <= accepted)
             and (variadic or given <= positional)
             and needed[min(given, last)] <= names_given
         ):
-            _refuse(function, signature, args, kwargs)
+            others = {"as every instruction": HIDDEN} if hides else None
+            wrong = wrong_call(f"{name}()", signature, args, kwargs, others)
+            if wrong is not None:
+                raise NKITypeError(wrong)
         try:
             return function(*args, **kwargs)
         except Exception as error:
@@ -76,18 +85,3 @@ def one_instruction(function: Callable[P, R]) -> Callable[P, R]:
             trace.splits = before
 
     return checked
-
-
-def _refuse(
-    function: Callable[..., object],
-    signature: inspect.Signature,
-    args: tuple[object, ...],
-    kwargs: dict[str, object],
-) -> None:
-    try:
-        signature.bind(*args, **kwargs)
-    except TypeError as error:
-        accepted = ", ".join(str(p).split(":")[0] for p in signature.parameters)
-        raise NKITypeError(
-            f"{function.__name__}() {error}; it accepts {accepted}"
-        ) from None

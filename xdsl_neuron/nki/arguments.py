@@ -9,6 +9,7 @@ from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError, described
 from xdsl_neuron.tracer.index import IndexExpr, Mask, as_integer, is_integer
 from xdsl_neuron.tracer.tiles import Number
 from xdsl_neuron.tracer.views import View
+from xdsl_neuron.tracer.wrong_calls import unexpected
 
 
 def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
@@ -133,10 +134,7 @@ def hidden_options(
     """
     for key in given:
         if key not in HIDDEN:
-            raise NKITypeError(
-                f"{api}() got an unexpected keyword argument '{key}'; beside its own "
-                f"it accepts {', '.join(HIDDEN)}"
-            )
+            raise NKITypeError(unexpected(f"{api}()", key, HIDDEN, {}))
     return {key: given[key] for key in kept if given.get(key)}
 
 

@@ -9,7 +9,6 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
 from typing import Any
 
 from xdsl_neuron.diagnostics import SourceLocation
@@ -23,8 +22,9 @@ from xdsl_neuron.nki.objects import (
     with_fields,
 )
 from xdsl_neuron.nki.specs import TensorSpec, is_array, spec_of
-from xdsl_neuron.tracer.callables import function_of, name_of
+from xdsl_neuron.tracer.callables import function_of, is_partial, is_wrapped, name_of
 from xdsl_neuron.tracer.errors import NKITypeError, described
+from xdsl_neuron.tracer.wrong_calls import wrong_call
 
 _VALUES = (int, float, complex, str, bytes, bool, type(None), Enum, type, LanguageDtype)
 
@@ -88,11 +88,11 @@ class Binder:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._given: tuple[Any, ...] = ()
         self._named: dict[str, Any] = {}
-        while isinstance(function, partial):
+        while is_partial(function):
             self._given = (*function.args, *self._given)
             self._named = {**function.keywords, **self._named}
             function = function.func
-        if isinstance(function, staticmethod | classmethod):
+        if is_wrapped(function):
             function = function.__func__
         if function_of(function) is None:
             raise NKITypeError(
@@ -111,14 +111,13 @@ class Binder:
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Binding:
         """One call; NKITypeError where Python would refuse it."""
+        args, kwargs = (*self._given, *args), {**self._named, **kwargs}
         try:
-            bound = self.signature.bind(
-                *self._given, *args, **{**self._named, **kwargs}
-            )
+            bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
-            raise NKITypeError(
-                f"{name_of(self.function)}{self.signature}: {error}", self._place()
-            ) from None
+            call = f"{name_of(self.function)}()"
+            wrong = wrong_call(call, self.signature, args, kwargs) or str(error)
+            raise NKITypeError(wrong, self._place()) from None
         collector = _Collector()
         for name, value in bound.arguments.items():
             collector.visit(name, value)

@@ -28,7 +28,7 @@ from xdsl_neuron.nki.grid import GridDim, as_grid
 from xdsl_neuron.nki.launch_options import check_options
 from xdsl_neuron.nki.run import Runner
 from xdsl_neuron.nki.specialise import Personality, Traced, trace_kernel
-from xdsl_neuron.tracer.callables import is_method, name_of
+from xdsl_neuron.tracer.callables import is_method, is_partial, name_of
 from xdsl_neuron.tracer.context import current_or_none
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
@@ -192,7 +192,12 @@ class Kernel:
         grid = resolve_grid(self.grid, self.personality)
         with configured(self.configs):
             return trace_kernel(
-                self._binder.function, binding, self.personality, arch, grid, self.options
+                self._binder.function,
+                binding,
+                self.personality,
+                arch,
+                grid,
+                self.options,
             )
 
     def with_options(self, **options: Any) -> "Kernel":
@@ -332,12 +337,11 @@ def _made_before(value: Any) -> Kernel | None:
     """The kernel of what a decorator made, or of a partial of that."""
     if isinstance(value, Tracer):
         return value.kernel
-    if isinstance(value, partial):
-        held: partial[Any] = value
-        inner = _made_before(held.func)
+    if is_partial(value):
+        inner = _made_before(value.func)
         if inner is None:
             return None
-        again = partial(inner.function, *held.args, **held.keywords)
+        again = partial(inner.function, *value.args, **value.keywords)
         return inner.with_function(again)
     return value if isinstance(value, Kernel) else None
 

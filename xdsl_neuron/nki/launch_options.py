@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from xdsl_neuron.tracer.errors import NKITypeError
+from xdsl_neuron.tracer.wrong_calls import unexpected
 
 COMPILER_OPTIONS: Final = frozenset(
     {
@@ -46,7 +47,5 @@ def check_options(api: str, given: Iterable[str], own: Iterable[str]) -> None:
     own = sorted(own)
     for key in given:
         if key not in NO_EFFECT and key not in own:
-            raise NKITypeError(
-                f"{api}() got an unexpected keyword argument '{key}'; it accepts "
-                f"{', '.join(own)}, and without effect {', '.join(sorted(NO_EFFECT))}"
-            )
+            others = {"without effect": sorted(NO_EFFECT)}
+            raise NKITypeError(unexpected(f"{api}()", key, own, others))

@@ -2,10 +2,13 @@
 
 import copy
 import dataclasses
+import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from xdsl_neuron.tracer.errors import NKITypeError
 from xdsl_neuron.tracer.index import is_tuple
+from xdsl_neuron.tracer.wrong_calls import wrong_call
 
 
 class _Fields(type):
@@ -17,7 +20,7 @@ class _Fields(type):
 
     def __call__(cls, *values: Any, **named: Any) -> Any:
         if not dataclasses.is_dataclass(cls):
-            return super().__call__(*values, **named)
+            return cls._make(values, named)
         known = {each.name for each in dataclasses.fields(cls)}
         others = {
             name: value
@@ -26,10 +29,25 @@ class _Fields(type):
         }
         for name in others:
             del named[name]
-        made = super().__call__(*values, **named)
+        made = cls._make(values, named)
         for name, value in others.items():
             object.__setattr__(made, name, value)
         return made
+
+    def _make(cls, values: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        """A call of the class; wrong arguments are the error of who gives them."""
+        try:
+            return super().__call__(*values, **named)
+        except TypeError as error:
+            trace = error.__traceback__
+            if trace is not None and trace.tb_next is not None:
+                raise  # from the code of the class
+            made: Any = cls
+            found = inspect.signature(made.__init__)
+            own = list(found.parameters.values())[1:]
+            signature = found.replace(parameters=own)
+            wrong = wrong_call(f"{cls.__name__}()", signature, values, named)
+            raise NKITypeError(wrong or f"{cls.__name__}() {error}") from None
 
 
 class NKIObject(metaclass=_Fields):

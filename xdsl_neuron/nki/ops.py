@@ -11,6 +11,7 @@ from typing import Any, Final
 from xdsl_neuron.isa import ActivationFunction as Act
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
+from xdsl_neuron.tracer.wrong_calls import unexpected
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,10 +36,12 @@ class Op:
         wrong = [name for name in named if name not in (*names, "dtype", "mask")]
         twice = [name for name in named if name in given]
         if wrong or twice or len(operands) > self.arity + 1:
+            accepted = (*names, "dtype")
+            if wrong:
+                raise NKITypeError(unexpected(str(self), wrong[0], accepted, {}))
             problem = f"takes {self.arity} operands, got {len(operands)}"
-            if wrong or twice:
-                what = "an unexpected" if wrong else "a second"
-                problem = f"got {what} keyword argument '{(wrong or twice)[0]}'"
+            if twice:
+                problem = f"got a second keyword argument '{twice[0]}'"
             accepted = ", ".join((*names, "dtype=None"))
             raise NKITypeError(f"{self} {problem}; it accepts {accepted}")
         given |= named

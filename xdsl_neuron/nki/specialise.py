@@ -21,6 +21,7 @@ from xdsl_neuron.nki.grid import GridDim
 from xdsl_neuron.nki.trace import KernelTrace
 from xdsl_neuron.nki.typing import mutable_parameters
 from xdsl_neuron.tracer.callables import function_of, name_of
+from xdsl_neuron.tracer.calls import run_kernel
 from xdsl_neuron.tracer.context import tracing
 from xdsl_neuron.tracer.errors import (
     NKISyntaxError,
@@ -192,7 +193,7 @@ def _run_each(
     returned: list[Any] = []
     for point in product(*(range(extent) for extent in trace.grid)):
         trace.start_program(point)
-        returned.append(function(*args, **kwargs))
+        returned.append(run_kernel(function, args, kwargs))
         trace.end_program()
     trace.merge_programs()
     return returned[0]
@@ -218,7 +219,7 @@ def _run_rolled(
                 index = Affine.index(loop.number) + index * extent
             program.append(index)
         trace.start_program(program)
-        returned = function(*args, **kwargs)
+        returned = run_kernel(function, args, kwargs)
         trace.settle()
     return returned
 

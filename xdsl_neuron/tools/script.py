@@ -20,6 +20,7 @@ from xdsl_neuron.diagnostics import (
     render,
 )
 from xdsl_neuron.tools.console import ExitCode
+from xdsl_neuron.tracer.calls import notes_of, raised
 
 _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _INSTALLED: Final = ("site-packages", "dist-packages", f"lib{os.sep}python")
@@ -52,9 +53,11 @@ class ScriptErrors:
         if isinstance(error, DiagnosticException | BrokenPipeError):
             return False
         self.code = ExitCode.REFUSED
-        place = _place(error, trace)
+        place = failing_line(error, trace)
         message = error.msg if isinstance(error, SyntaxError) else str(error)
-        diagnostic = Diagnostic(f"{type(error).__name__}: {message}", place)
+        notes = callers_of(trace, place)
+        text = f"{type(error).__name__}: {message}"
+        diagnostic = Diagnostic(text, place, notes=notes)
         print(render(diagnostic, Sources()), file=sys.stderr)
         return True
 
@@ -69,16 +72,26 @@ def _exit_code(error: SystemExit) -> int:
     return ExitCode.REFUSED
 
 
-def _place(error: Exception, trace: TracebackType | None) -> SourceLocation | None:
+def failing_line(
+    error: BaseException, trace: TracebackType | None
+) -> SourceLocation | None:
     """The innermost line that is the user's: not ours, not a library's."""
     if isinstance(error, SyntaxError) and error.filename is not None:
         return SourceLocation(error.filename, error.lineno or 1, error.offset or 1)
     for frame in reversed(traceback.extract_tb(trace)):
         name = frame.filename
         library = any(part in name for part in _INSTALLED)
-        if not (name.startswith(_PACKAGE) or name.startswith("<") or library):
+        if not (name.startswith((_PACKAGE, "<frozen ")) or library):
             return python_place(name, frame.lineno or 1, frame.colno)
     return None
+
+
+def callers_of(
+    trace: TracebackType | None, place: SourceLocation | None
+) -> tuple[Diagnostic, ...]:
+    """Notes that lead from a place to the kernel, where a kernel's call came there."""
+    calls = raised(trace)
+    return notes_of(calls) if calls and calls[0].place == place else ()
 
 
 def run_script(path: str, arguments: Sequence[str]) -> int:

@@ -12,7 +12,6 @@ import argparse
 import ast
 import re
 import sys
-import traceback
 from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
@@ -24,8 +23,9 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_neuron.arch import get_arch
-from xdsl_neuron.diagnostics import DiagnosticError, SourceLocation, python_place
+from xdsl_neuron.diagnostics import DiagnosticError, SourceLocation
 from xdsl_neuron.tools.console import read_text, run_command, write_text
+from xdsl_neuron.tools.script import callers_of, failing_line
 
 if TYPE_CHECKING:
     from xdsl_neuron.nki.kernel import Kernel
@@ -82,16 +82,16 @@ class FailuresAt:
 
 
 def failure(error: BaseException, path: str) -> DiagnosticError:
-    """What a file's own exception becomes: its message at the innermost line there."""
+    """What a file's own exception becomes: its message at the innermost own line."""
     if isinstance(error, SyntaxError) and error.filename is not None:
         place = SourceLocation(error.filename, error.lineno or 1, error.offset or 1)
         return DiagnosticError(place, f"SyntaxError: {error.msg}")
     message = f"{type(error).__name__}: {error}"
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
-        if frame.filename == path:
-            place = python_place(path, frame.lineno or 1, frame.colno)
-            return DiagnosticError(place, message)
-    return DiagnosticError(None, f"{path}: {message}")
+    place = failing_line(error, error.__traceback__)
+    if place is None:
+        return DiagnosticError(None, f"{path}: {message}")
+    notes = callers_of(error.__traceback__, place)
+    return DiagnosticError(place, message, notes=notes)
 
 
 def find_kernel(module: ModuleType, name: str | None, path: str) -> "Kernel":

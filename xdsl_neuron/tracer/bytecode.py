@@ -4,10 +4,9 @@ import dis
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
-from typing import Final
+from typing import Any, Final, TypeGuard
 
 from xdsl_neuron.diagnostics import SourceLocation, python_place
-from xdsl_neuron.tracer.index import is_tuple
 
 ENDS: Final = ("RETURN_VALUE", "RETURN_CONST")
 _NO_NEXT: Final = (
@@ -93,6 +92,11 @@ def region_of(code: CodeType, start: int, stops: frozenset[int]) -> Region:
 def whole(code: CodeType) -> Region:
     """A function, from its call to its return."""
     return Region(code, 0, frozenset(), frozenset(flow_of(code).instructions))
+
+
+def is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
+    """Whether a value is a tuple, of anything."""
+    return isinstance(value, tuple)
 
 
 def names_of(instruction: dis.Instruction) -> tuple[object, ...]:

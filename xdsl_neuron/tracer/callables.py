@@ -2,22 +2,33 @@
 
 from functools import partial
 from types import FunctionType, MethodType
+from typing import Any, Final, TypeGuard
 
-_MOST_LAYERS = 8
+_MOST_LAYERS: Final = 8
 """Wrappers around each other; more are a ring."""
 
 
-def function_of(value: object) -> FunctionType | None:
+def is_wrapped(value: object) -> TypeGuard["staticmethod[..., Any]"]:
+    """Whether it is a method that gets no object: of a class, or a static one."""
+    return isinstance(value, staticmethod | classmethod)
+
+
+def is_partial(value: object) -> TypeGuard["partial[Any]"]:
+    """Whether it is a function with some of its arguments."""
+    return isinstance(value, partial)
+
+
+def function_of(value: Any) -> FunctionType | None:
     """The Python function that a call of the value runs, None where there is none."""
     for _ in range(_MOST_LAYERS):
         if isinstance(value, FunctionType):
             return value
-        if isinstance(value, MethodType | staticmethod | classmethod):
+        if is_wrapped(value) or isinstance(value, MethodType):
             value = value.__func__
-        elif isinstance(value, partial):
+        elif is_partial(value):
             value = value.func
         else:
-            value = getattr(type(value), "__call__", None)
+            value = getattr(value.__class__, "__call__", None)
             if not isinstance(value, FunctionType):
                 return None
     return None
@@ -25,7 +36,7 @@ def function_of(value: object) -> FunctionType | None:
 
 def name_of(value: object) -> str:
     """What messages and modules call it: an object by its class."""
-    while isinstance(value, partial):
+    while is_partial(value):
         value = value.func
     found = getattr(value, "__name__", None)
     return found if isinstance(found, str) else type(value).__name__
@@ -37,7 +48,7 @@ def is_method(value: object) -> bool:
 
     A kernel of a module that a class merely holds is called without the object.
     """
-    if isinstance(value, staticmethod | classmethod):
+    if is_wrapped(value):
         return True
     if not isinstance(value, FunctionType):
         return False

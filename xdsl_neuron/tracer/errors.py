@@ -7,8 +7,15 @@ is that of the innermost frame that is not ours, unless one is given.
 """
 
 from xdsl.dialects.builtin import FileLineColLoc
+from xdsl.ir import Attribute, Operation
 
-from xdsl_neuron.diagnostics import DiagnosticError, SourceLocation, Where
+from xdsl_neuron.diagnostics import (
+    DiagnosticError,
+    SourceLocation,
+    Where,
+    source_location,
+)
+from xdsl_neuron.tracer.calls import notes_of, running
 from xdsl_neuron.tracer.frames import kernel_place, own_failure
 
 OUTSIDE_KERNEL = "calling NKI API outside of NKI kernels is not supported."
@@ -21,13 +28,22 @@ class NKIError(DiagnosticError):
     """A kernel breaks a rule of the language or of the hardware."""
 
     def __init__(self, message: str, where: Where = None) -> None:
-        super().__init__(kernel_place() if where is None else where, message)
+        calls = running()
+        where = kernel_place() if where is None else where
+        is_here = calls and _place_of(where) == calls[0].place
+        super().__init__(where, message, notes=notes_of(calls) if is_here else ())
         self.message = message
 
     @property
     def location(self) -> SourceLocation | None:
         """The kernel's line, None where no kernel frame is known."""
         return self.diagnostics[0].location
+
+
+def _place_of(where: Where) -> SourceLocation | None:
+    if isinstance(where, Operation):
+        where = where.location
+    return source_location(where) if isinstance(where, Attribute) else where
 
 
 class NKISyntaxError(NKIError):

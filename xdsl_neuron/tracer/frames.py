@@ -47,10 +47,11 @@ def kernel_frame() -> FrameType | None:
 
 def place_of(frame: FrameType) -> SourceLocation:
     """File, line and column (both from 1) of the expression a frame is executing."""
-    return _place(frame.f_code, frame.f_lasti, frame.f_lineno)
+    return place_at(frame.f_code, frame.f_lasti, frame.f_lineno)
 
 
-def _place(code: CodeType, at: int, around: int) -> SourceLocation:
+def place_at(code: CodeType, at: int, around: int) -> SourceLocation:
+    """The place of the instruction at an offset; it is near the line `around`."""
     line, _, column, _ = list(code.co_positions())[at // 2]
     return python_place(code.co_filename, around if line is None else line, column)
 
@@ -66,7 +67,7 @@ def own_failure(error: BaseException) -> tuple[bool, SourceLocation | None]:
         code = step.tb_frame.f_code
         ours = code.co_filename.startswith(_INSIDE)
         if not is_ours(code):
-            place = _place(code, step.tb_lasti, step.tb_lineno)
+            place = place_at(code, step.tb_lasti, step.tb_lineno)
         step = step.tb_next
     return ours, place
 

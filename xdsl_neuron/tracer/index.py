@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import FileLineColLoc
 
 from xdsl_neuron.affine import Affine, Atom, Lane
 from xdsl_neuron.dialects.neuron.attributes import position_name
+from xdsl_neuron.tracer.bytecode import is_tuple
 from xdsl_neuron.tracer.context import current_or_none
 from xdsl_neuron.tracer.errors import (
     NKIIndexError,
@@ -28,11 +29,6 @@ Expr: TypeAlias = Affine | int
 """An integer known while tracing, or one that depends on loop indices."""
 
 Shape: TypeAlias = tuple[int, ...]
-
-
-def is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
-    """Whether a value is a tuple, of anything."""
-    return isinstance(value, tuple)
 
 
 def is_slice(value: object) -> TypeGuard["slice[Any, Any, Any]"]:

@@ -20,6 +20,7 @@ from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueErro
 from xdsl_neuron.tracer.frames import is_for_statement
 from xdsl_neuron.tracer.index import IndexExpr, is_integer
 from xdsl_neuron.tracer.rebinding import Watch
+from xdsl_neuron.tracer.wrong_calls import unexpected
 
 DIRECTIVES: Final = frozenset(
     {"auto_pipeline", "directives", "multi_buffer", "no_reorder", "precise_schedule"}
@@ -97,10 +98,9 @@ def _values(bounds: tuple[Any, ...]) -> range:
 def _check_directives(api: str, given: Iterable[str]) -> None:
     for key in given:
         if key not in DIRECTIVES:
-            raise NKITypeError(
-                f"{api}() got an unexpected keyword argument '{key}'; beside its "
-                f"bounds it accepts, without effect, {', '.join(sorted(DIRECTIVES))}"
-            )
+            bounds = ("start", "stop", "step")
+            others = {"without effect": sorted(DIRECTIVES)}
+            raise NKITypeError(unexpected(f"{api}()", key, bounds, others))
 
 
 @api
