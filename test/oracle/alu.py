@@ -116,6 +116,39 @@ def stored(values: Array, dtype: str, *ops: str) -> Result:
     return Result(narrow(values, dtype), compared(*ops))
 
 
+# -- integers ------------------------------------------------------------------------
+
+INTEGER: Final[dict[str, Callable[[int, int], int]]] = {
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "mult": lambda a, b: a * b,
+    "max": max,
+    "min": min,
+    "is_equal": lambda a, b: a == b,
+    "not_equal": lambda a, b: a != b,
+    "is_gt": lambda a, b: a > b,
+    "is_ge": lambda a, b: a >= b,
+    "is_lt": lambda a, b: a < b,
+    "is_le": lambda a, b: a <= b,
+    "logical_and": lambda a, b: a != 0 and b != 0,
+    "logical_or": lambda a, b: a != 0 or b != 0,
+    "logical_xor": lambda a, b: (a != 0) != (b != 0),
+    "pow": lambda a, b: pow(a, b, 1 << 32) if b >= 0 else _reciprocal_power(a, b),
+}
+"""What GpSIMD computes of 32-bit integers without fp32 (tensor_tensor of 2.29)."""
+
+
+def _reciprocal_power(a: int, b: int) -> int:
+    """Of 1 / a^n only 1 and -1 have a whole part; 0 has none (numerics.md)."""
+    return a ** (b % 2) if a in (1, -1) else 0
+
+
+def integer(op: str, a: Array, b: Array) -> Array:
+    """One operation on Python's unbounded integers."""
+    pairs = zip(_words(a), _words(b.reshape(a.shape)), strict=True)
+    return np.array([int(INTEGER[op](x, y)) for x, y in pairs], object).reshape(a.shape)
+
+
 # -- bit patterns --------------------------------------------------------------------
 
 

@@ -3,7 +3,17 @@
 from typing import Final
 
 import numpy as np
-from oracle.alu import ARITHMETIC, BITWISE, EXACT, UNARY, apply, bitwise, cut
+from oracle.alu import (
+    ARITHMETIC,
+    BITWISE,
+    EXACT,
+    INTEGER,
+    UNARY,
+    apply,
+    bitwise,
+    cut,
+    integer,
+)
 from oracle.alu import stored as stored_as
 from oracle.kernel import Draw, Tile, oracle
 from oracle.numbers import (
@@ -63,7 +73,7 @@ def tensor_tensor(d: Draw) -> None:
     native = d.chance(4)
     types = ("i32", "u32") if native else NUMBERS
     if native:
-        op = d.pick(("add", "subtract", "mult", "max"))
+        op = d.pick((*INTEGER, "average"))
     a = d.tile(shape, d.pick(types), space=tile_space(d, engine))
     other = "sbuf" if a.space == "psum" else tile_space(d, engine)
     b = d.tile((shape[0], *d.another(shape[1:])), d.pick(types), space=other)
@@ -72,10 +82,8 @@ def tensor_tensor(d: Draw) -> None:
     field = f" {{engine = {engine}}}" if engine else ""
     d.run(f"penguin.tensor_tensor {op} {out} <- {a}, {b}{where}{field}")
     integers = all(t.dtype in ("i32", "u32") and t.space == "sbuf" for t in (a, b, out))
-    if integers and engine in ("", "Pool") and op in ("add", "subtract", "mult"):
-        x, y = (t.raw.astype(object) for t in (a, b))
-        found = {"add": x + y, "subtract": x - y, "mult": x * y}[op]
-        d.expect(out, Result(cut(found, out.dtype)), mask)
+    if integers and engine in ("", "Pool") and op in INTEGER:
+        d.expect(out, Result(cut(integer(op, a.raw, b.raw), out.dtype)), mask)
     elif op == "pow":
         d.expect(out, _power(a.wide, b.wide), mask)
     else:

@@ -14,7 +14,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
 // CHECK-NEXT:      bir.load @L %t <- %a[%i * 128000][1000 x 128, 1 x 1000] where 299 - %i * 128 - l0 >= 0 {dma_qos = P1}
 // CHECK-NEXT:      bir.tensor_tensor @I0 add %t <- %t, %t {engine = DVE, after = [flow "L"]}
 // CHECK-NEXT:      bir.tensor_tensor @I1 add %t.1 <- %t.1, %t.1 {engine = Pool}
-// CHECK-NEXT:      bir.tensor_tensor @I2 max %t.1 <- %t.1, %t.1 {engine = DVE}
+// CHECK-NEXT:      bir.tensor_tensor @I2 max %t.1 <- %t.1, %t.1 {engine = Pool}
 // CHECK-NEXT:      bir.iota @I3 %t.1 {value = %i + l0, engine = Pool}
 // CHECK-NEXT:      bir.memset @I4 %t {value = 1.0, engine = Pool}
 // CHECK-NEXT:      bir.activation @I5 Exp %t <- %t {engine = Activation}

@@ -12,15 +12,15 @@ import xdsl_neuron.nki as nki
 from xdsl_neuron.testing import assert_kernel_ok
 
 P, F = 32, 10
-Chosen = Callable[[Any, Any], Array]
+Chosen = Callable[[Array, Array], Array]
 
 
-def largest(a: Any, b: Any) -> Array:
+def largest(a: Array, b: Array) -> Array:
     """The second on a tie (nki.language.abs_max of 2.30)."""
     return np.where(np.abs(a) > np.abs(b), a, b)
 
 
-def smallest(a: Any, b: Any) -> Array:
+def smallest(a: Array, b: Array) -> Array:
     return np.where(np.abs(a) < np.abs(b), a, b)
 
 
@@ -59,8 +59,9 @@ def test_elementwise(name: str, kind: str) -> None:
         named = nl.copy(getattr(nl, name)(x, y), dtype)
         return tuple(saved(each) for each in (both, one, two, three, named))
 
+    two = np.full((1, 1), -2, F32)
     found = (
-        chosen(a, b), chosen(a, F32(-2)), chosen(s, a), chosen(s, a), chosen(a, b)
+        chosen(a, b), chosen(a, two), chosen(s, a), chosen(s, a), chosen(a, b)
     )  # fmt: skip
     assert_kernel_ok(
         nki.jit(platform_target="trn3")(kernel), a.astype(storage), b.astype(storage),
@@ -89,7 +90,7 @@ def test_two_stages_and_folds(name: str) -> None:
     states, state = np.empty_like(a), s[:, 0]
     for at in range(F):
         state = states[:, at] = chosen(chosen(a[:, at], state), b[:, at])
-    kept = chosen(a, F32(3))
+    kept = chosen(a, np.full((1, 1), 3, F32))
     assert_kernel_ok(
         nki.jit(platform_target="trn3")(kernel), a, b, s,
         expected=(chosen(chosen(s, a), b), states, folded(chosen, a), kept,

@@ -161,10 +161,53 @@ def test_native_int32_with_both_signednesses():
     assert out.tolist() == [2**32 - 1]
 
 
+SIGNED = np.array([2**24 + 1, -(2**31), -1, 2**31 - 1, 0, 7], np.int32)
+
+
+def integer_power(a: int, b: int) -> int:
+    """Its low 32 bits; the whole part of 1 / a^n, and 0 for a base of 0."""
+    if b >= 0:
+        return int(pow(a, b, 2**32))
+    return (a if b % 2 else 1) if a in (1, -1) else 0
+
+
+NATIVE: dict[AluOp, Callable[[int, int], int]] = {
+    AluOp.ADD: lambda a, b: a + b,
+    AluOp.SUBTRACT: lambda a, b: a - b,
+    AluOp.MULT: lambda a, b: a * b,
+    AluOp.MAX: max,
+    AluOp.MIN: min,
+    AluOp.IS_EQUAL: lambda a, b: a == b,
+    AluOp.NOT_EQUAL: lambda a, b: a != b,
+    AluOp.IS_GT: lambda a, b: a > b,
+    AluOp.IS_GE: lambda a, b: a >= b,
+    AluOp.IS_LT: lambda a, b: a < b,
+    AluOp.IS_LE: lambda a, b: a <= b,
+    AluOp.LOGICAL_AND: lambda a, b: bool(a) and bool(b),
+    AluOp.LOGICAL_OR: lambda a, b: bool(a) or bool(b),
+    AluOp.LOGICAL_XOR: lambda a, b: bool(a) is not bool(b),
+    AluOp.POW: integer_power,
+}
+
+
+@pytest.mark.parametrize("kinds", [(I32, I32, I32), (U32, U32, U32), (I32, U32, U32)])
+@pytest.mark.parametrize("op", NATIVE)
+def test_native_int32_is_exact(op: AluOp, kinds: tuple[DType, DType, DType]):
+    """Neighbours above 2^24, both signs, and every pair."""
+    near = SIGNED - np.int32(1)
+    pairs = np.array(np.meshgrid(SIGNED, [*near, *SIGNED])).reshape(2, -1)
+    dst, *sources = (np.dtype(kind.numpy_name) for kind in kinds)
+    a, b = (x.astype(kind) for x, kind in zip(pairs, sources, strict=True))
+    out = np.zeros(2 * a.size, dst)[::2]
+    tensor_tensor(op, *kinds, native_int32=True)(out, a, b)
+    wanted = [NATIVE[op](x, y) % 2**32 for x, y in zip(a.tolist(), b.tolist())]
+    assert out.view(np.uint32).tolist() == wanted
+
+
 @pytest.mark.parametrize(
     ("op", "dst", "message"),
     [
-        (AluOp.MAX, I32, "'max' has no native 32-bit integer form"),
+        (AluOp.ABS_MAX, I32, "'abs_max' has no native 32-bit integer form"),
         (AluOp.ADD, DType.INT16, "expected int32 or uint32, got int16"),
     ],
 )

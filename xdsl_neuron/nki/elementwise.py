@@ -9,6 +9,7 @@ from xdsl_neuron.nki.arguments import as_mask, as_operand
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.ops import Op
 from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.compute import COMPARISONS, promote_type
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, broadcast_tiles
 from xdsl_neuron.tracer.tiles import Number
@@ -35,6 +36,7 @@ def apply(op: Op, operands: Sequence[Any], dtype: Any, mask: Any) -> Any:
             shifted = values[0] if isinstance(values[0], View) else values[1]
             assert isinstance(shifted, View)
             alu = shift_right(shifted.element_type)
+        kind = truth_type(alu, kind, values)
         return binary(alu, values[0], values[1], kind, clip)
     tile = values[0]
     assert isinstance(tile, View)
@@ -46,7 +48,11 @@ def apply(op: Op, operands: Sequence[Any], dtype: Any, mask: Any) -> Any:
         return trace.tensorscalar(tile, AluOp.MULT, -1.0, mask=clip, dtype=kind)
     if op.name == "logical_not":
         return trace.tensorscalar(
-            tile, AluOp.IS_EQUAL, 0.0, mask=clip, dtype=kind or DType.UINT8
+            tile,
+            AluOp.IS_EQUAL,
+            0.0,
+            mask=clip,
+            dtype=truth_type(AluOp.IS_EQUAL, kind, values) or DType.UINT8,
         )
     if op.name == "invert":
         return trace.tensorscalar(tile, AluOp.BITWISE_XOR, -1, mask=clip, dtype=kind)
@@ -55,6 +61,20 @@ def apply(op: Op, operands: Sequence[Any], dtype: Any, mask: Any) -> Any:
     if op.function is None:
         raise NKIValueError(f"{op} is not supported on tiles")
     return trace.activation(op.function, tile, mask=clip, dtype=kind)
+
+
+def truth_type(
+    op: AluOp, dtype: DType | None, operands: Sequence[View | Number]
+) -> DType | None:
+    """
+    What a truth value is held in: `dtype`, else what the tiles have.
+
+    None where the operation's own default holds; that of generation 0.1 is bool
+    (nki.language.less of 2.23 and of 2.29).
+    """
+    if dtype is not None or op not in COMPARISONS or session().masks_allowed:
+        return dtype
+    return promote_type(*(each for each in operands if isinstance(each, View)))
 
 
 def shift_right(dtype: DType) -> AluOp:

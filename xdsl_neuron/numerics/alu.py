@@ -15,8 +15,9 @@ import numpy as np
 
 from ..dtypes import DType
 from ..isa import AluOp
-from .bits import bit_tensor_scalar, bit_tensor_tensor, native_int32_kernel
+from .bits import bit_tensor_scalar, bit_tensor_tensor
 from .casts import copy, to_float32
+from .integers import native_int32_kernel
 from .kernel import Array, Kernel, Scalar
 from .rules import Rule
 
@@ -180,8 +181,8 @@ def tensor_tensor(
     """
     Kernel(out, a, b): out = a op b elementwise.
 
-    `native_int32` selects GpSIMD's integer ALU: add, subtract and mult of 32-bit
-    integers that wrap. Raises `ValueError` for operands it does not have.
+    `native_int32` selects GpSIMD's integer ALU, which is exact. Raises `ValueError`
+    for operands it does not have.
     """
     if native_int32:
         return native_int32_kernel(op, dst, a, b)

@@ -1,5 +1,5 @@
 """
-Operations on raw integer patterns, and GpSIMD's wrapping 32-bit arithmetic.
+Operations on raw integer patterns.
 
 A bit operation does not cast (penguin.md 2.2). Tensors that differ in width are
 extended, each by its own signedness, to the widest of operands and destination; a
@@ -43,11 +43,6 @@ _LOGICAL_SHIFTS: Final = frozenset(
 )
 _SHIFTS: Final = _ARITH_SHIFTS | _LOGICAL_SHIFTS
 _AT_LEFT_WIDTH: Final = _SHIFTS | {AluOp.BITWISE_NOT}
-_NATIVE: Final[dict[AluOp, Function]] = {
-    AluOp.ADD: np.add,
-    AluOp.SUBTRACT: np.subtract,
-    AluOp.MULT: np.multiply,
-}
 
 
 def pattern_dtype(width_bytes: int, signed: bool = False) -> np.dtype[Any]:
@@ -200,27 +195,6 @@ def _ordered(op: AluOp, function: Function, reverse: bool) -> Function:
     return reversed_function
 
 
-def native_int32_kernel(op: AluOp, dst: DType, a: DType, b: DType) -> Kernel:
-    """Kernel(out, a, b) of GpSIMD's integer ALU: 32 bits, wrapping, no cast."""
-    function = _NATIVE.get(op)
-    if function is None:
-        raise ValueError(f"'{op}' has no native 32-bit integer form")
-    for dtype in (dst, a, b):
-        if dtype not in (DType.INT32, DType.UINT32):
-            raise ValueError(f"expected int32 or uint32, got {dtype.nki_name}")
-    if dst is a and dst is b:
-
-        def kernel(out: Array, a: Array, b: Array) -> None:
-            function(a, b, out=out)
-
-        return kernel
-
-    def mixed_kernel(out: Array, a: Array, b: Array) -> None:
-        function(a.view(np.uint32), b.view(np.uint32), out=out.view(np.uint32))
-
-    return mixed_kernel
-
-
 RULES: Final = (
     Rule(
         "bit operations",
@@ -250,11 +224,5 @@ RULES: Final = (
         "integer remainder with the divisor's sign; by zero it is 0",
         "our choice",
         "bir.md 1.14",
-    ),
-    Rule(
-        "native 32-bit integers",
-        "add, subtract and mult of int32 or uint32 tensors on GpSIMD wrap",
-        "documented",
-        "penguin.md 2.2, nki.md 5.2",
     ),
 )

@@ -29,7 +29,7 @@ from xdsl_neuron.dialects.neuron import (
     PredicatesAttr,
     TensorType,
 )
-from xdsl_neuron.isa import Engine, Space, TensorKind
+from xdsl_neuron.isa import AluOp, Engine, Space, TensorKind
 from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.names import NamePool
 from xdsl_neuron.passes.rebuild import located, operations_of, replace_with
@@ -278,12 +278,21 @@ def default_engine(operation: ComputeInstruction) -> Engine:
     if asked is not Engine.UNASSIGNED:
         return asked
     if isinstance(operation, TensorTensor):
-        return Engine.POOL if operation.native_int32 else Engine.DVE
+        return _tensor_tensor_engine(operation)
     if isinstance(operation, Transpose):
         return Engine.DVE if operation.on_vector_engine else Engine.PE
     psum = any(o.space is Space.PSUM for o in operation.data().values())
     reaching = [e for e in operation.ENGINES if not (psum and e is Engine.POOL)]
     return reaching[0]
+
+
+def _tensor_tensor_engine(operation: TensorTensor) -> Engine:
+    """GpSIMD alone has power and exact integers; it does not reach PSUM."""
+    if operation.native_int32:
+        return Engine.POOL
+    psum = any(o.space is Space.PSUM for o in operation.data().values())
+    on_pool = operation.op.data is AluOp.POW and not psum
+    return Engine.POOL if on_pool else Engine.DVE
 
 
 def _compute(kind: type[Instruction]) -> Handler:

@@ -7,6 +7,7 @@ from xdsl.ir import Attribute
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.instructions.elementwise import INT32, WRAPPING_OPS
 from xdsl_neuron.dialects.neuron import (
     ActivationFunctionAttr,
     AffineAttr,
@@ -92,6 +93,8 @@ class ComputeBuilders(TileBuilders):
             if lhs.space is Space.PSUM and rhs.space is Space.PSUM:
                 rhs = self.tensor_copy(rhs)
             dst = self.new_tile(lhs.shape, kind)
+        if engine is Engine.UNASSIGNED:
+            engine = self._integer_engine(op, dst, lhs, rhs)
         self.emit(
             penguin.TensorTensorOp,
             [dst, lhs, rhs],
@@ -101,6 +104,18 @@ class ComputeBuilders(TileBuilders):
             deps=deps,
         )
         return dst
+
+    def _integer_engine(self, op: AluOp, *tiles: View) -> Engine:
+        """
+        What computes integers as the language has them: through fp32 in generation 0.1.
+
+        Its add, subtract and multiply are exact all the same (penguin.md 2.2), and
+        power runs on GpSIMD alone (nki.isa.tensor_tensor of 2.23).
+        """
+        exact = not self.masks_allowed or op in WRAPPING_OPS or op is AluOp.POW
+        if exact or any(tile.element_type not in INT32 for tile in tiles):
+            return Engine.UNASSIGNED
+        return Engine.DVE
 
     def tensorscalar(
         self,

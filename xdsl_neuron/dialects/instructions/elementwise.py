@@ -28,7 +28,26 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import ActivationFunction, AluOp, Engine, Space
 
 INT32 = (DType.INT32, DType.UINT32)
-NATIVE_INT32_OPS = (AluOp.ADD, AluOp.SUBTRACT, AluOp.MULT)
+WRAPPING_OPS = (AluOp.ADD, AluOp.SUBTRACT, AluOp.MULT)
+NATIVE_INT32_OPS = frozenset(
+    {
+        *WRAPPING_OPS,
+        AluOp.MAX,
+        AluOp.MIN,
+        AluOp.POW,
+        AluOp.IS_EQUAL,
+        AluOp.NOT_EQUAL,
+        AluOp.IS_GT,
+        AluOp.IS_GE,
+        AluOp.IS_LT,
+        AluOp.IS_LE,
+        AluOp.LOGICAL_AND,
+        AluOp.LOGICAL_OR,
+        AluOp.LOGICAL_XOR,
+    }
+)
+"""The binary arithmetic operations of nki.api.shared but for abs_max and abs_min, which
+run on the vector engine (release notes of 2.30)."""
 
 
 class TensorTensor(TensorIndirect):
@@ -71,10 +90,10 @@ class TensorTensor(TensorIndirect):
     @property
     def native_int32(self) -> bool:
         """
-        Whether GpSIMD's 32-bit integer ALU runs it (no fp32 cast, wraps).
+        Whether GpSIMD's 32-bit integer ALU runs it, exactly.
 
         Chosen when the engine is open, all three are 32-bit integers and none is in
-        PSUM (penguin.md 2.2).
+        PSUM (nki.isa.tensor_tensor of 2.29).
         """
         data = self.data().values()
         return (
