@@ -124,6 +124,11 @@ def odd_rows(mask: Callable[[Any, Any], Any]) -> None:
         fl.sum(x, axis=1, keepdims=True, mask=mask(t, p) & ((p + t) % 2 >= 1))
 
 
+def folded_under_mask(op: Any) -> None:
+    inside = fl.arange(64)[:, None] + fl.arange(8)[None, :] < 8
+    fisa.tensor_reduce(op, fl.zeros((64, 8), fl.float32), 1, mask=inside)
+
+
 CASES = [
     case(
         "TensorReduce.free_axes",
@@ -311,7 +316,7 @@ CASES = [
     ),
     case(
         "PartitionReduce.partition_reduce_op",
-        "par_reduce does not support operator=mult, expected one of add, max,",
+        "par_reduce does not support operator=mult, expected one of add, average,",
         lambda x, i, b: across(tile(1, 8), sb(64, 8), nl.multiply),
         lambda x, i, b: across(tile(1, 8), sb(64, 8)),
     ),
@@ -344,5 +349,11 @@ CASES = [
             fl.add,
             mask=fl.arange(64)[:, None] + fl.arange(8)[None, :] < 8,
         ),
+    ),
+    functional_case(
+        "TensorReduce.masked_difference",
+        "mask '7 - l0 - l1 >= 0' does not bound one dimension by itself; subtract",
+        lambda x, i, b: folded_under_mask(fl.subtract),
+        lambda x, i, b: folded_under_mask(fl.add),
     ),
 ]

@@ -11,7 +11,6 @@ from oracle.numbers import (
     F32,
     INTEGERS,
     NUMBERS,
-    UNSIGNED,
     Array,
     Near,
     Result,
@@ -29,10 +28,14 @@ IDENTITY: Final = {
     "min": np.inf,
     "logical_and": 1.0,
     "logical_or": 0.0,
+    "logical_xor": 0.0,
     "abs_max": 0.0,
     "abs_min": np.inf,
 }
 """What a fold starts from, and what a mask puts in the places it leaves out."""
+
+FOLDS: Final = tuple(op for op in IDENTITY if op != "abs_min")
+"""What the vector engine folds free dimensions with (Supported Math Operators)."""
 
 NARROW: Final = tuple(t for t in NUMBERS if t not in ("i32", "u32"))
 
@@ -65,10 +68,13 @@ def fold(op: str, values: Array, where: Array) -> Near | Result:
         found = _many(kept, lambda v: largest.reduce(v, axis=1, keepdims=True))
         bad = np.isnan(kept).any(axis=1, keepdims=True)
         return Result(np.where(bad, np.nan, found).astype(F32), "numbers")
-    if op in ("logical_and", "logical_or"):
-        # One element is not folded with anything: it keeps its value.
+    if op.startswith("logical"):
         true = kept != 0
-        both = true.all(axis=1) if op.endswith("and") else true.any(axis=1)
+        both = {
+            "logical_and": true.all(axis=1),
+            "logical_or": true.any(axis=1),
+            "logical_xor": true.sum(axis=1) % 2 == 1,
+        }[op]
         return Result(both[:, None].astype(F32))
     exact = kept.astype(np.float64)
     if op == "mult":
@@ -79,7 +85,10 @@ def fold(op: str, values: Array, where: Array) -> Near | Result:
         grown = _many(np.maximum(np.abs(exact), 1), lambda v: np.prod(v, 1)[:, None])
         scale = np.where(grown > np.finfo(F32).max, np.inf, scale)
     else:
-        found = _many(exact, lambda v: v.sum(axis=1, keepdims=True))
+        # subtract: the first that counts without the others (bir.md 6.7).
+        signs = np.full(exact.shape, -1.0 if op == "subtract" else 1.0)
+        signs[np.arange(len(signs)), where.argmax(axis=1)] = 1.0
+        found = _many(exact * signs, lambda v: v.sum(axis=1, keepdims=True))
         sizes = np.abs(np.nan_to_num(exact, posinf=0, neginf=0))
         scale = sizes.sum(axis=1, keepdims=True)
     return Near(found, scale * count * 2.0**-23)
@@ -100,17 +109,13 @@ def tensor_reduce(d: Draw) -> None:
     axes = list(range(len(shape) - count, len(shape)))
     kept = shape[: len(shape) - count]
     bits = d.chance(3)
-    op = d.pick(
-        ("bitwise_and", "bitwise_or", "bitwise_xor")
-        if bits
-        else ("add", "mult", "max", "min", "logical_and", "logical_or", "abs_max")
-    )
+    op = d.pick(("bitwise_and", "bitwise_or", "bitwise_xor") if bits else FOLDS)
     negate = not bits and d.chance(3)
     a = d.tile(
         shape,
         d.pick(INTEGERS if bits else NUMBERS),
         space=tile_space(d, ""),
-        plain=op in ("add", "mult"),
+        plain=op in ("add", "subtract", "mult"),
     )
     outer = kept if len(kept) > 1 else (*kept, 1)
     out = d.tile(
@@ -155,23 +160,24 @@ def partition_reduce(d: Draw) -> None:
     free = d.free()
     rows = d.partitions()
     bits = d.chance(2)
-    op = d.pick(("bitwise_and", "bitwise_or") if bits else ("add", "max"))
-    a = d.tile((rows, *free), d.pick(UNSIGNED if bits else NUMBERS), plain=op == "add")
-    out = d.tile(
-        (1, *d.another(free)), d.pick(UNSIGNED if bits else NUMBERS), written=True
-    )
+    op = d.pick(("bitwise_and", "bitwise_or") if bits else ("add", "average", "max"))
+    types = INTEGERS if bits else NUMBERS
+    a = d.tile((rows, *free), d.pick(types), plain=op in ("add", "average"))
+    out = d.tile((1, *d.another(free)), d.pick(types), written=True)
     d.run(f"penguin.partition_reduce {op} {out} <- {a}")
     columns = a.wide.T
     if bits:
         width = bits_of(a.dtype)
         found = a.raw.astype(object)[0]
         for row in a.raw[1:]:
-            found = bitwise(op, found, row, width, False)
+            found = bitwise(op, found, row, width, a.dtype.startswith("i"))
         d.expect(out, Result(cut(found[None], out.dtype)))
         return
-    result = fold(op, columns, np.ones(columns.shape, bool))
+    average = op == "average"
+    result = fold("add" if average else op, columns, np.ones(columns.shape, bool))
     if isinstance(result, Near):
-        d.expect(out, Near(result.values.T, result.error.T))
+        size = rows if average else 1
+        d.expect(out, Near(result.values.T / size, result.error.T / size))
     else:
         d.expect(out, settled(Result(result.stored.T, result.how), out.dtype))
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from xdsl_neuron.dialects.instructions import reduction as isa
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import AluOp
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.elementwise import merge
 from xdsl_neuron.machine.lanes import FULL, mask_array
@@ -15,20 +14,6 @@ from xdsl_neuron.machine.site import Emitter, Scope, Site
 from xdsl_neuron.mask import Box
 from xdsl_neuron.numerics import casts, fill
 from xdsl_neuron.numerics import reduction as numerics
-
-_IDENTITIES: Final[dict[AluOp, float]] = {
-    AluOp.ADD: 0.0,
-    AluOp.MULT: 1.0,
-    AluOp.MAX: -np.inf,
-    AluOp.MIN: np.inf,
-    AluOp.ABS_MAX: 0.0,
-    AluOp.LOGICAL_AND: 1.0,
-    AluOp.LOGICAL_OR: 0.0,
-    AluOp.BITWISE_AND: -1,
-    AluOp.BITWISE_OR: 0,
-    AluOp.BITWISE_XOR: 0,
-}
-"""What a reduction reads where its mask does not hold (DESIGN.md 7b)."""
 
 
 class TensorReduce(Site):
@@ -93,9 +78,7 @@ class TensorReduce(Site):
         build.pool.give(buffer)
 
     def _identity(self, dtype: DType) -> Array:
-        value = _IDENTITIES.get(self._op)
-        if value is None:
-            raise self.refuse(f"'{self._op}' has no identity to read under a mask")
+        value = isa.IDENTITIES[self._op]
         if self._op.is_bitvec:
             kind = casts.storage(dtype)
             return np.array(value, np.int64).astype(kind)

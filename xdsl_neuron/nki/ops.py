@@ -139,6 +139,7 @@ _ALIASES: Final = {
     "min": "minimum",
     "amin": "minimum",
     "sum": "add",
+    "mean": "average",
     "prod": "multiply",
     "all": "logical_and",
     "any": "logical_or",

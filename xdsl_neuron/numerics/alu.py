@@ -36,6 +36,15 @@ def _rsqrt(a: Array, b: Scalar, out: Array | None = None) -> Array:
     return np.reciprocal(root, out=root)
 
 
+def _power(a: Scalar, b: Scalar, out: Array | None = None) -> Array:
+    # Rounded once, as NumPy's operator ** has it.
+    if isinstance(b, float) and b == 2.0:
+        return np.square(a, out=out)
+    if isinstance(b, float) and b == -1.0:
+        return np.reciprocal(a, out=out)
+    return np.power(a, b, out=out)
+
+
 def _abs(a: Array, b: Scalar, out: Array | None = None) -> Array:
     return np.absolute(a, out=out)
 
@@ -101,7 +110,7 @@ _FUNCTIONS: Final[dict[AluOp, Function]] = {
     AluOp.MIN: np.minimum,
     AluOp.AVERAGE: _average,
     AluOp.ELEMWISE_MUL: np.multiply,
-    AluOp.POW: np.power,
+    AluOp.POW: _power,
     AluOp.MOD: _mod,
     AluOp.RSQRT: _rsqrt,
     AluOp.ABS: _abs,
@@ -322,7 +331,13 @@ RULES: Final = (
     ),
     Rule("ALU mod", "a - floor(a/b)*b in fp32", "documented", "penguin.md 6.3"),
     Rule("ALU rsqrt", "1/sqrt(a), rounded twice", "documented", "bir.md 1.14"),
-    Rule("ALU pow", "NumPy's fp32 power", "our choice", "bir.md 6.5"),
+    Rule(
+        "ALU pow",
+        "NumPy's fp32 power; a constant exponent of 2 or -1 is the product or the "
+        "quotient, rounded once, which nl.square and nl.reciprocal are",
+        "our choice",
+        "bir.md 6.5; Supported Math Operators of NKI 0.5",
+    ),
     Rule("ALU average", "(a + b) * 0.5", "our choice", "bir.md 10.4"),
     Rule("ALU elemwise_mul", "a * b", "our choice", "bir.md 10.4"),
     Rule(

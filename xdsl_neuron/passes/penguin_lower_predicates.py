@@ -15,6 +15,7 @@ from xdsl_neuron.dialects.instructions.accumulators import AccumulatorUser, read
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.first_rows import may_start_badly
 from xdsl_neuron.dialects.instructions.masks import BoxMasked, bounds_one_lane
+from xdsl_neuron.dialects.instructions.reduction import IDENTITIES
 from xdsl_neuron.dialects.neuron import (
     Access,
     AffineAttr,
@@ -30,20 +31,6 @@ from xdsl_neuron.isa import AluOp, Engine, Space
 from xdsl_neuron.lane_bounds import can_hold
 from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.rebuild import operations_of, replace_with, with_operands
-
-IDENTITIES = {
-    AluOp.ADD: 0.0,
-    AluOp.MULT: 1.0,
-    AluOp.MAX: float("-inf"),
-    AluOp.MIN: float("inf"),
-    AluOp.ABS_MAX: 0.0,
-    AluOp.LOGICAL_AND: 1.0,
-    AluOp.LOGICAL_OR: 0.0,
-    AluOp.BITWISE_AND: -1,
-    AluOp.BITWISE_OR: 0,
-    AluOp.BITWISE_XOR: 0,
-}
-"""What a reduction reads in left-out places (DESIGN.md 7b)."""
 
 
 @dataclass(frozen=True)

@@ -86,3 +86,14 @@ penguin.func @first_rows_of_a_chain() {
   penguin.return
 }
 }
+
+// -----
+
+penguin.func @difference() {
+  %t = penguin.alloc : <32x16xf32, sbuf>
+  %r = penguin.alloc : <32x1xf32, sbuf>
+  // near miss: `l0 - l1` -> `l1 - 3`
+  // expected-error @below {{mask 'l0 - l1 >= 0' does not bound one dimension by itself; subtract starts with the first element, use add and negate}}
+  penguin.tensor_reduce subtract %r <- %t where l0 - l1 >= 0 {axes = [1]}
+  penguin.return
+}

@@ -6,10 +6,10 @@
 %r = penguin.alloc : <1x256xf32, sbuf>
 %s = penguin.alloc : <2x256xf32, sbuf>
 // near miss: `mult` -> `add`
-// expected-error @below {{par_reduce does not support operator=mult, expected one of add, max, bitwise_and, bitwise_or}}
+// expected-error @below {{par_reduce does not support operator=mult, expected one of add, average, max, bitwise_and, bitwise_or}}
 penguin.partition_reduce mult %r <- %a
 // near miss: `bitwise_and` -> `add`
-// expected-error @below {{Unsupported dtype 'float32' of 'dst' in a bitwise operation, expected one of the following dtypes: uint8, uint16, uint32}}
+// expected-error @below {{Unsupported dtype 'float32' of 'dst' in a bitwise operation, expected one of the following dtypes: uint8, int8, uint16}}
 penguin.partition_reduce bitwise_and %r <- %a
 // near miss: `%s` -> `%r`
 // expected-error @below {{tile shape mismatch, expected '[1, 256]' for 'dst', got [2, 256]}}

@@ -7,18 +7,19 @@ from xdsl.irdl import operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.instructions.elementwise import check_integers
 from xdsl_neuron.dialects.instructions.masks import PartitionMasked, Unmasked
 from xdsl_neuron.dialects.neuron import AluOpAttr, TensorType
-from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Engine
 
 PARTITION_REDUCE_OPS = (
     AluOp.ADD,
+    AluOp.AVERAGE,
     AluOp.MAX,
     AluOp.BITWISE_AND,
     AluOp.BITWISE_OR,
 )
-UNSIGNED = (DType.UINT8, DType.UINT16, DType.UINT32)
+"""`average` is of NKI 0.5 and later (nki.isa.tensor_partition_reduce)."""
 POOL_OPS = (AluOp.MAX, AluOp.AVERAGE)
 
 
@@ -44,18 +45,11 @@ class PartitionReduce(Unmasked):
                 f"par_reduce does not support operator={op}, expected one of {allowed}"
             )
 
-    @gate("... expected one of the following dtypes: ...", "penguin.md 7")
+    @gate("... expected one of the following dtypes: ...", "penguin.md 5")
     def partition_reduce_dtypes(self) -> None:
-        """Bitwise operations fold unsigned integers."""
-        if not self.op.data.is_bitvec:
-            return
-        for name, operand in self.data().items():
-            if operand.dtype not in UNSIGNED:
-                names = ", ".join(dtype.nki_name for dtype in UNSIGNED)
-                raise VerifyException(
-                    f"Unsupported dtype '{operand.dtype.nki_name}' of '{name}' in a "
-                    f"bitwise operation, expected one of the following dtypes: {names}"
-                )
+        """Bitwise operations fold integers."""
+        if self.op.data.is_bitvec:
+            check_integers(self, "dst", "src")
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
     def one_partition(self) -> None:

@@ -1,7 +1,7 @@
 """Reductions along free dimensions."""
 
 from math import prod
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, i64
 from xdsl.irdl import operand_def, opt_operand_def, opt_prop_def, prop_def
@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions.elementwise import check_integers
-from xdsl_neuron.dialects.instructions.masks import check_can_hold
+from xdsl_neuron.dialects.instructions.masks import bounds_one_lane, check_can_hold
 from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.neuron import AluOpAttr, TensorType
 from xdsl_neuron.dialects.operand import Operand
@@ -17,6 +17,7 @@ from xdsl_neuron.isa import AluOp
 
 REDUCE_OPS = (
     AluOp.ADD,
+    AluOp.SUBTRACT,
     AluOp.MULT,
     AluOp.MAX,
     AluOp.MIN,
@@ -25,8 +26,29 @@ REDUCE_OPS = (
     AluOp.BITWISE_XOR,
     AluOp.LOGICAL_AND,
     AluOp.LOGICAL_OR,
+    AluOp.LOGICAL_XOR,
     AluOp.ABS_MAX,
 )
+"""The legal reductions of the page "Supported Math Operators", and abs_max."""
+
+IDENTITIES: Final[dict[AluOp, float]] = {
+    AluOp.ADD: 0.0,
+    AluOp.MULT: 1.0,
+    AluOp.MAX: float("-inf"),
+    AluOp.MIN: float("inf"),
+    AluOp.ABS_MAX: 0.0,
+    AluOp.LOGICAL_AND: 1.0,
+    AluOp.LOGICAL_OR: 0.0,
+    AluOp.LOGICAL_XOR: 0.0,
+    AluOp.BITWISE_AND: -1,
+    AluOp.BITWISE_OR: 0,
+    AluOp.BITWISE_XOR: 0,
+}
+"""
+What a reduction reads where its mask does not hold (DESIGN.md 7b).
+
+A difference starts with its first element, so there is none.
+"""
 
 
 class TensorReduce(TensorIndirect):
@@ -78,6 +100,20 @@ class TensorReduce(TensorIndirect):
     def mask_can_hold(self) -> None:
         """It is known of each iteration whether the mask holds anywhere in it."""
         check_can_hold(self)
+
+    @gate(
+        "mask '...' does not bound one dimension by itself", "DESIGN.md 7b", "inferred"
+    )
+    def masked_difference(self) -> None:
+        """An operation without identity has no place for what a mask leaves out."""
+        if self.op.data in IDENTITIES:
+            return
+        for predicate in self.masks():
+            if not bounds_one_lane(predicate):
+                raise VerifyException(
+                    f"mask '{predicate} >= 0' does not bound one dimension by itself; "
+                    f"{self.op.data} starts with the first element, use add and negate"
+                )
 
     @gate("Reduction on partition axes is not supported", "penguin.md 7")
     def free_axes(self) -> None:

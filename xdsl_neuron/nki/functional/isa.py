@@ -62,6 +62,7 @@ from xdsl_neuron.nki.functional.isa_rows import (
 )
 from xdsl_neuron.nki.isa.matrix import get_nc_version
 from xdsl_neuron.nki.ops import as_alu, as_function
+from xdsl_neuron.nki.stages import as_second_stage, as_stage
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.index import IndexExpr
@@ -126,16 +127,19 @@ def tensor_scalar(
     **hidden: Any,
 ) -> View:
     """`(data op0 operand0) op1 operand1`."""
+    api_name = "tensor_scalar"
+    first = as_stage(op0, operand0, reverse0, api_name, ("op0", "operand0"))
+    second = as_second_stage(op1, operand1, reverse1, api_name, ("op1", "operand1"))
     return session().tensorscalar(
         as_view(data, "data"),
-        as_alu(op0, "tensor_scalar", "op0"),
-        as_operand(operand0, "operand0"),
-        as_flag(reverse0, "reverse0"),
+        first.op,
+        first.scalar,
+        first.reverse,
         as_mask(mask),
         _kind(dtype),
-        op1=None if op1 is None else as_alu(op1, "tensor_scalar", "op1"),
-        scalar1=as_optional_operand(operand1, "operand1"),
-        reverse1=as_flag(reverse1, "reverse1"),
+        op1=second[0],
+        scalar1=second[1],
+        reverse1=second[2],
         engine=as_engine(engine),
         **hidden_options("tensor_scalar", hidden),
     )

@@ -17,6 +17,7 @@ from xdsl_neuron.nki.dtype import as_optional_dtype
 from xdsl_neuron.nki.enums import reduce_cmd
 from xdsl_neuron.nki.isa.accumulators import as_on_false
 from xdsl_neuron.nki.ops import OPS, as_alu, as_function
+from xdsl_neuron.nki.stages import as_stage
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError
 from xdsl_neuron.tracer.views import View
@@ -37,13 +38,15 @@ def scalar_tensor_tensor(
     **hidden: Any,
 ) -> View:
     """`(data op0 operand0) op1 operand1`, operand1 a tile."""
+    names = ("op0", "operand0")
+    first = as_stage(op0, operand0, reverse0, "scalar_tensor_tensor", names)
     return session().scalar_tensor_tensor(
         as_view(data, "data"),
-        as_alu(op0, "scalar_tensor_tensor", "op0"),
-        as_operand(operand0, "operand0"),
+        first.op,
+        first.scalar,
         as_alu(op1, "scalar_tensor_tensor", "op1"),
         as_view(operand1, "operand1"),
-        as_flag(reverse0, "reverse0"),
+        first.reverse,
         as_flag(reverse1, "reverse1"),
         as_mask(mask),
         as_optional_dtype(dtype),
@@ -94,13 +97,15 @@ def tensor_scalar_reduce(
     **hidden: Any,
 ) -> View:
     """`data op0 operand0`; `reduce_res` is its fold over all free dimensions."""
+    api_name = "tensor_scalar_reduce"
+    first = as_stage(op0, operand0, reverse0, api_name, ("op0", "operand0"))
     return session().tensor_scalar_reduce(
         as_view(data, "data"),
-        as_alu(op0, "tensor_scalar_reduce", "op0"),
-        as_operand(operand0, "operand0"),
-        as_alu(reduce_op, "tensor_scalar_reduce", "reduce_op"),
+        first.op,
+        first.scalar,
+        as_alu(reduce_op, api_name, "reduce_op"),
         as_fold(reduce_cmd.reset_reduce, reduce_res),
-        as_flag(reverse0, "reverse0"),
+        first.reverse,
         as_mask(mask),
         as_optional_dtype(dtype),
         **hidden_options("tensor_scalar_reduce", hidden),
@@ -121,11 +126,13 @@ def tensor_scalar_cumulative(
     **hidden: Any,
 ) -> None:
     """`r = (src[i] op0 imm0) op1 r` into `dst[i]`; `load_reduce` starts with imm1."""
+    api_name = "tensor_scalar_cumulative"
+    first = as_stage(op0, imm0, False, api_name, ("op0", "imm0"))
     session().tensor_scalar_cumulative(
         as_view(src, "src"),
-        as_alu(op0, "tensor_scalar_cumulative", "op0"),
-        as_alu(op1, "tensor_scalar_cumulative", "op1"),
-        as_operand(imm0, "imm0"),
+        first.op,
+        as_alu(op1, api_name, "op1"),
+        first.scalar,
         as_cumulative(imm1, reduce_cmd),
         as_view(dst, "dst"),
         as_mask(mask),

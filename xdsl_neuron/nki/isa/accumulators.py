@@ -16,6 +16,7 @@ from xdsl_neuron.nki.enums import as_reduce_cmd, engine, reduce_cmd
 from xdsl_neuron.nki.instruction import instruction
 from xdsl_neuron.nki.isa.compute import as_activation_engine
 from xdsl_neuron.nki.ops import OPS, as_alu, as_function
+from xdsl_neuron.nki.stages import as_stage
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError
 from xdsl_neuron.tracer.tiles import Number
@@ -35,13 +36,15 @@ def scalar_tensor_tensor(
     name: str | None = None,
 ) -> None:
     """`dst = (data op0 operand0) op1 operand1`, operand1 a tile."""
+    names = ("op0", "operand0")
+    first = as_stage(op0, operand0, reverse0, "scalar_tensor_tensor", names)
     session().scalar_tensor_tensor(
         as_view(data, "data"),
-        as_alu(op0, "scalar_tensor_tensor", "op0"),
-        as_operand(operand0, "operand0"),
+        first.op,
+        first.scalar,
         as_alu(op1, "scalar_tensor_tensor", "op1"),
         as_view(operand1, "operand1"),
-        as_flag(reverse0, "reverse0"),
+        first.reverse,
         as_flag(reverse1, "reverse1"),
         dst=as_view(dst, "dst"),
         name=as_name(name),
@@ -95,13 +98,14 @@ def tensor_scalar_reduce(
     `load_reduce` starts with `reduce_init`.
     """
     api_name = "tensor_scalar_reduce"
+    first = as_stage(op0, operand0, reverse0, api_name, ("op0", "operand0"))
     session().tensor_scalar_reduce(
         as_view(data, "data"),
-        as_alu(op0, api_name, "op0"),
-        as_operand(operand0, "operand0"),
+        first.op,
+        first.scalar,
         as_alu(reduce_op, api_name, "reduce_op"),
         as_fold(reduce_cmd, reduce_res, reduce_init, reduce_res_negate),
-        as_flag(reverse0, "reverse0"),
+        first.reverse,
         dst=as_view(dst, "dst"),
         name=as_name(name),
     )
@@ -119,11 +123,13 @@ def tensor_scalar_cumulative(
     name: str | None = None,
 ) -> None:
     """`r = (src[i] op0 imm0) op1 r` into `dst[i]`; `load_reduce` starts with imm1."""
+    api_name = "tensor_scalar_cumulative"
+    first = as_stage(op0, imm0, False, api_name, ("op0", "imm0"))
     session().tensor_scalar_cumulative(
         as_view(src, "src"),
-        as_alu(op0, "tensor_scalar_cumulative", "op0"),
-        as_alu(op1, "tensor_scalar_cumulative", "op1"),
-        as_operand(imm0, "imm0"),
+        first.op,
+        as_alu(op1, api_name, "op1"),
+        first.scalar,
         as_cumulative(imm1, reduce_cmd),
         as_view(dst, "dst"),
         name=as_name(name),

@@ -20,6 +20,7 @@ from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.enums import as_engine, engine, reduce_cmd
 from xdsl_neuron.nki.instruction import instruction
 from xdsl_neuron.nki.ops import as_alu, as_function
+from xdsl_neuron.nki.stages import as_second_stage, as_stage
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKIValueError
 from xdsl_neuron.tracer.views import View
@@ -71,14 +72,17 @@ def tensor_scalar(
     name: str | None = None,
 ) -> None:
     """`dst = (data op0 operand0) op1 operand1`."""
+    api_name = "tensor_scalar"
+    first = as_stage(op0, operand0, reverse0, api_name, ("op0", "operand0"))
+    second = as_second_stage(op1, operand1, reverse1, api_name, ("op1", "operand1"))
     session().tensorscalar(
         as_view(data, "data"),
-        as_alu(op0, "tensor_scalar", "op0"),
-        as_operand(operand0, "operand0"),
-        as_flag(reverse0, "reverse0"),
-        op1=None if op1 is None else as_alu(op1, "tensor_scalar", "op1"),
-        scalar1=as_optional_operand(operand1, "operand1"),
-        reverse1=as_flag(reverse1, "reverse1"),
+        first.op,
+        first.scalar,
+        first.reverse,
+        op1=second[0],
+        scalar1=second[1],
+        reverse1=second[2],
         dst=as_view(dst, "dst"),
         engine=_on(engine),
         name=as_name(name),
