@@ -198,3 +198,45 @@ def test_cores_have_memory_of_their_own() -> None:
         return out
 
     assert_kernel_ok(kernel, A, grid=2, expected=np.stack([A, A]))
+
+
+def exchanged(a: Any, last: str = "") -> Any:
+    """Two cores exchange a tile; then another one takes its bytes."""
+    out = nl.ndarray((2, *a.shape), a.dtype, buffer=nl.shared_hbm)
+    core = nl.program_id(0)
+    mine, theirs = placed((0, 0), "mine"), placed((0, 1024), "theirs")
+    nisa.dma_copy(mine, a)
+    nisa.tensor_scalar(mine, mine, nl.add, float(core))
+    nisa.sendrecv(mine, theirs, 1 - core, 1 - core, 0)
+    nisa.tensor_tensor(theirs, mine, theirs, nl.add)
+    after = placed((0, 64), "after")
+    nisa.dma_copy(after, a)
+    if last == "sent":
+        nisa.sendrecv(mine, theirs, 1 - core, 1 - core, 0)
+    if last == "received":
+        nisa.sendrecv(after, mine, 1 - core, 1 - core, 0)
+        nisa.tensor_tensor(theirs, after, theirs, nl.add)
+    if not last:
+        nisa.tensor_tensor(theirs, after, theirs, nl.add)
+    nisa.dma_copy(out[core], theirs)
+    return out
+
+
+def test_bytes_taken_after_an_exchange() -> None:
+    """Cores meet where the kernel says so, not after all of them have ended."""
+    assert_kernel_ok(exchanged, A, grid=2, expected=np.stack([A + (A + 1) + A] * 2))
+
+
+@pytest.mark.parametrize(
+    ("last", "message"),
+    [
+        ("sent", "'mine' is read after 'after', which is placed on the same bytes"),
+        ("received", "'after' is read after 'mine', which is placed on the same bytes"),
+    ],
+)
+def test_what_an_exchange_reads_and_writes(last: str, message: str) -> None:
+    with pytest.raises(NKIError, match=message) as raised:
+        nki.jit(exchanged)[2].trace(A, last)
+    assert raised.value.location is not None
+    first = exchanged.__code__.co_firstlineno
+    assert raised.value.location.line == first + (12 if last == "sent" else 15)

@@ -10,6 +10,7 @@ from xdsl_neuron import nki
 from xdsl_neuron.machine import default_level
 from xdsl_neuron.nki import collectives, isa, language
 from xdsl_neuron.tracer.errors import NKIError
+from xdsl_neuron.tracer.release_warnings import NKIReleaseWarning
 
 nl: Any = language
 nisa: Any = isa
@@ -158,10 +159,15 @@ def test_rank_numbers_are_registers() -> None:
 def test_several_tensors_in_one_collective() -> None:
     def kernel(a: Any) -> Any:
         outs = [nl.ndarray(a.shape, a.dtype, buffer=nl.shared_hbm) for _ in range(2)]
-        srcs = [nl.ndarray(a.shape, a.dtype, buffer=nl.hbm) for _ in range(2)]
+        srcs, dsts = (
+            [nl.ndarray(a.shape, a.dtype, buffer=nl.hbm) for _ in range(2)]
+            for _ in range(2)
+        )
         for src in srcs:
             nisa.dma_copy(src, a)
-        collectives.all_reduce(srcs, outs, GROUP, nl.maximum, priority=1)
+        collectives.all_reduce(srcs, dsts, GROUP, nl.maximum, priority=1)
+        for out, dst in zip(outs, dsts, strict=True):
+            nisa.dma_copy(out, dst)
         return tuple(outs)
 
     for first, second in run_pairs(kernel):
@@ -274,8 +280,6 @@ PRIVATE, SHARED = nl.private_hbm, nl.shared_hbm
     [
         ([PRIVATE], [nl.hbm], 1, None),
         ([PRIVATE, nl.hbm], [PRIVATE, PRIVATE], 1, None),
-        ([PRIVATE], [SHARED], 1, "only with NKI_LNC1_SHARED_HBM=1"),
-        ([SHARED], [PRIVATE], 1, "`srcs` of a kernel of one core must be private_hbm"),
         ([PRIVATE, PRIVATE], [SHARED, PRIVATE], 2, "`dsts` in HBM must all be"),
         ([PRIVATE, SHARED], [SHARED, SHARED], 2, "`srcs` in HBM must all be"),
         ([PRIVATE, PRIVATE], [SHARED, SHARED], 2, None),
@@ -296,10 +300,31 @@ def test_regions_of_a_gather(
     assert literal in raised.value.message
 
 
-def test_a_shared_destination_of_one_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    kernel = nki.jit(gathered([PRIVATE], [SHARED]))
+def reduced(srcs: list[Any], dsts: list[Any]) -> Callable[[Any], None]:
+    def kernel(a: Any) -> None:
+        views = [
+            [nl.ndarray((4, 8), a.dtype, buffer=region) for region in regions]
+            for regions in (srcs, dsts)
+        ]
+        for view in views[0]:
+            nisa.dma_copy(view, a)
+        collectives.all_reduce(views[0], views[1], [[0, 1]], nl.add)
+
+    return kernel
+
+
+@pytest.mark.parametrize("made", [gathered, reduced])
+def test_shared_tensors_of_one_core(
+    made: Callable[[list[Any], list[Any]], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Legal before 2.33, and kernels do it: a warning at the kernel's line."""
+    a = np.zeros((4, 8), np.float32)
+    with pytest.warns(NKIReleaseWarning, match="only with NKI_LNC1_SHARED") as found:
+        nki.jit(made([PRIVATE], [SHARED])).trace(a)
+    assert found[0].filename == __file__
+    with pytest.warns(NKIReleaseWarning, match="`srcs` of a kernel of one core must b"):
+        nki.jit(made([SHARED], [PRIVATE])).trace(a)
+    with pytest.raises(NKIError, match="`dsts` in HBM must all be"):
+        nki.jit(made([PRIVATE, PRIVATE], [SHARED, PRIVATE])).trace(a)
     monkeypatch.setenv("NKI_LNC1_SHARED_HBM", "1")
-    kernel.trace(np.zeros((4, 8), np.float32))
-    kernel = nki.jit(gathered([SHARED], [SHARED]))
-    with pytest.raises(NKIError, match="must be private_hbm"):
-        kernel.trace(np.zeros((4, 8), np.float32))
+    nki.jit(made([PRIVATE], [SHARED])).trace(a)

@@ -13,6 +13,7 @@ from xdsl_neuron.nki.arguments import as_integer, as_integers, as_view, is_seque
 from xdsl_neuron.nki.objects import NKIObject
 from xdsl_neuron.system import CollectiveDimension
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
+from xdsl_neuron.tracer.release_warnings import warn_of_release
 
 Groups = tuple[tuple[int, ...], ...]
 
@@ -77,8 +78,9 @@ def check_regions(pairs: list[Any], what: str, alone: bool) -> None:
     """
     The regions of HBM that a list of tensors is in, where the kernel says so.
 
-    `alone` says that the kernel runs on one core, whose HBM nobody shares. Nothing is
-    known of arguments.
+    `alone` says that the kernel runs on one core, whose HBM nobody shares: what 2.33
+    refuses of it is a warning, earlier releases say nothing and kernels do it. Nothing
+    is known of arguments.
     """
     for name, views in zip(("srcs", "dsts"), zip(*pairs, strict=True), strict=True):
         regions = {_REGIONS.get(view.base.region) for view in views} - {None}
@@ -89,13 +91,15 @@ def check_regions(pairs: list[Any], what: str, alone: bool) -> None:
         if not alone or "shared_hbm" not in regions:
             continue
         if name == "srcs":
-            raise NKISyntaxError(
-                f"{what}: `srcs` of a kernel of one core must be private_hbm"
+            warn_of_release(
+                f"{what}: `srcs` of a kernel of one core must be private_hbm from "
+                "release 2.33 on"
             )
-        if os.environ.get(SHARED_VARIABLE) != "1":
-            raise NKISyntaxError(
+        elif os.environ.get(SHARED_VARIABLE) != "1":
+            warn_of_release(
                 f"{what}: `dsts` of a kernel of one core can be shared_hbm only with "
-                f"{SHARED_VARIABLE}=1 in the environment; use private_hbm, and copy"
+                f"{SHARED_VARIABLE}=1 in the environment from release 2.33 on; use "
+                "private_hbm, and copy"
             )
 
 

@@ -84,8 +84,13 @@ def all_reduce(
     priority: Any = None,
     name: str | None = None,
 ) -> None:
-    """Every rank gets the fold of all ranks' tensors by nl.add, maximum or minimum."""
+    """
+    Every rank gets the fold of all ranks' tensors by nl.add, maximum or minimum.
+
+    Regions of HBM are as for `all_gather`.
+    """
     pairs = as_pairs(srcs, dsts, "all_reduce", _ANYWHERE)
+    check_regions(pairs, "all_reduce", alone=prod(session().grid) == 1)
     fold = AluOpAttr(as_alu(op, "all_reduce"))
     groups = GroupsAttr(as_groups(replica_group))
     for src, dst in pairs:
@@ -114,7 +119,7 @@ def all_gather(
 
     In HBM the sources are all private or all shared, and so are the destinations. A
     kernel of one core shares no source, and a destination with NKI_LNC1_SHARED_HBM=1 in
-    the environment only (0.7).
+    the environment only (0.7; a warning).
     """
     pairs = as_pairs(srcs, dsts, "all_gather", _ANYWHERE)
     check_regions(pairs, "all_gather", alone=prod(session().grid) == 1)

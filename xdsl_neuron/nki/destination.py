@@ -16,6 +16,7 @@ from xdsl_neuron.tracer.errors import (
     NKISyntaxError,
     NKITypeError,
     NKIValueError,
+    SymbolicValueError,
     described,
 )
 from xdsl_neuron.tracer.index import Expr, as_expr, is_tuple
@@ -41,6 +42,26 @@ class NkiTensor(WithoutOperators, LanguageTensor):
     def data(self) -> Self:
         """The tensor itself: what a grid of tiles has under this name is a tensor."""
         return self
+
+    @property
+    def base_tensor(self) -> Self:
+        """The whole tensor that this is a view of; no document has the name."""
+        return self.of(self.base)
+
+    def __bool__(self) -> bool:
+        """
+        A tensor that is there is true: `if scale:` asks for an optional argument.
+
+        A part of one element is a value where people write conditions: it is refused.
+        """
+        if self.size != 1 or self.access() is None:
+            return True
+        raise SymbolicValueError(
+            "dynamic control-flow depending on tensor value is not supported: "
+            f"{self!r} has no value while the kernel is traced. Branches are resolved "
+            "then; to ask whether the tensor is there write `is not None`, and put "
+            "what runs depending on a value into nl.while_loop or nl.fori_loop"
+        )
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -110,9 +131,9 @@ class NkiTensor(WithoutOperators, LanguageTensor):
         """The indices `start` to `end` (excluded) of a dimension."""
         at = self._dim(dim, "slice")
         if isinstance(start, int) and isinstance(end, int):
-            if not 0 <= start < end <= self.shape[at]:
+            if not 0 <= start <= end <= self.shape[at]:
                 raise NKIIndexError(
-                    f"slice of dimension {at} of '{self.name}' must have 0 <= start < "
+                    f"slice of dimension {at} of '{self.name}' must have 0 <= start <= "
                     f"end <= {self.shape[at]}, got {start} and {end}"
                 )
             if step < 1:

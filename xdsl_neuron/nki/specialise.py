@@ -158,7 +158,7 @@ def _trace(
             if found is None:
                 raise
             raise found from error
-        outputs = _Outputs(name, where)
+        outputs = _Outputs(name, where, personality.rolled)
         result = outputs.collect(returned)
         module = trace.finish(outputs.named())
     return Traced(module, trace.function, result, trace.function.mutable_positions)
@@ -225,11 +225,19 @@ def _run_rolled(
 
 
 class _Outputs:
-    """Numbers the tensors a kernel returns."""
+    """
+    Numbers the tensors a kernel returns.
 
-    def __init__(self, kernel: str, where: FileLineColLoc) -> None:
+    Generation 0.1 refuses one that nothing wrote. From 0.2 on it has what it had: an
+    argument its values, another tensor what is undefined, which the machine reports.
+    """
+
+    def __init__(
+        self, kernel: str, where: FileLineColLoc, must_be_written: bool
+    ) -> None:
         self._kernel = kernel
         self._where = where
+        self._must_be_written = must_be_written
         self._buffers: list[Buffer] = []
 
     def collect(self, value: Any) -> Result:
@@ -272,7 +280,7 @@ class _Outputs:
                 "whole tensor",
                 self._where,
             )
-        if not view.base.written:
+        if self._must_be_written and not view.base.written:
             raise NKISyntaxError(f"output '{view.name}' never written to", self._where)
 
     def named(self) -> list[tuple[str, Buffer]]:

@@ -200,6 +200,7 @@ class KernelTrace(AssignmentBuilders):
         for view in (meeting.src, meeting.dst, meeting.shared):
             if view is not None:
                 self.hold_tile(view.base)
+        self.addresses.check([meeting.dst, meeting.src], 1)
         if meeting.dst is not None:
             meeting.dst.base.written = True
         self._meetings.add(meeting, self.block)
@@ -233,6 +234,7 @@ class KernelTrace(AssignmentBuilders):
 
     def merge_programs(self) -> None:
         """Puts what programs did between their meetings in order."""
+        self.addresses = Addresses()  # each meeting was checked where its core met
         self._meetings.merge()
 
     def agree(self, one: SSAValue, other: SSAValue, block: Block) -> None:

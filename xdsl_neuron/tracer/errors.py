@@ -88,10 +88,10 @@ def internal_error(error: Exception) -> NKIInternalError | None:
     """
     The exception as an error at the kernel's line; None where it is not ours.
 
-    Not ours are errors that know their place, what a kernel's own functions raise, and
-    running out of memory or stack.
+    Not ours are errors that know their place, what a kernel's own functions raise,
+    warnings that the user made errors, and running out of memory or stack.
     """
-    if isinstance(error, DiagnosticError | MemoryError | RecursionError):
+    if isinstance(error, DiagnosticError | MemoryError | RecursionError | Warning):
         return None
     ours, place = own_failure(error)
     if not ours:

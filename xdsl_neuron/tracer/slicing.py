@@ -107,7 +107,7 @@ def _basic(view: V, items: Sequence[object]) -> V:
         else:
             offset = offset + start * step
         last = start + stride * (num - 1)
-        inside = (
+        inside = num == 0 or (
             isinstance(start, int)
             and isinstance(last, int)
             and 0 <= start < extent
@@ -142,8 +142,10 @@ def _range_of(
 ) -> tuple[Expr, int, int, bool]:
     """(start, num, stride, whether the dimension stays) of one basic index."""
     if is_slice(item):
-        return slice_range(item, dim, extent)
+        return slice_range(item, dim, extent, not view.base.trace.masks_allowed)
     if isinstance(item, DynamicSlice):
+        if not item.size and view.base.trace.masks_allowed:
+            raise NKIIndexError(_empty(dim, item.start, item.start))
         return item.start, item.size, 1, True
     if isinstance(item, bool):
         raise NKITypeError(f"index of '{view.name}' on dimension {dim} is a bool")
@@ -152,9 +154,9 @@ def _range_of(
 
 
 def slice_range(
-    item: "slice[Any, Any, Any]", dim: int, extent: int
+    item: "slice[Any, Any, Any]", dim: int, extent: int, empty: bool = False
 ) -> tuple[Expr, int, int, bool]:
-    """(start, number, step, True) of a slice of a dimension."""
+    """(start, number, step, True) of a slice of a dimension, which may be `empty`."""
     start, stop, step = item.start, item.stop, item.step
     if step is None:
         if start is None and stop is None:
@@ -178,12 +180,16 @@ def slice_range(
             )
         length = length.constant
     num = -(-length // step)
-    if num <= 0:
-        raise NKIIndexError(
-            f"slice of dimension {dim} from {start} to {stop} is empty; tensors have "
-            "positive, non-zero extents"
-        )
-    return start, num, step, True
+    if num <= 0 and not empty:
+        raise NKIIndexError(_empty(dim, start, stop))
+    return start, max(num, 0), step, True
+
+
+def _empty(dim: int, start: Expr, stop: Expr) -> str:
+    return (
+        f"slice of dimension {dim} from {start} to {stop} is empty; tensors have "
+        "positive, non-zero extents"
+    )
 
 
 def _from_front(place: Expr, extent: int) -> Expr:

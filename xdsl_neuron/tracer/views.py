@@ -121,6 +121,11 @@ class View:
             self._no_tile()
         dtype = None if layout.dtype is kind.dtype else layout.dtype
         pairs = layout.reached
+        if any(num == 0 for _, num in pairs):
+            raise NKIValueError(
+                f"{self!r} has no elements, and no instruction works on none; leave "
+                "the instruction out"
+            )
         if layout.offset == 0 and layout.partition == 0 and dtype is None:
             full = whole(kind.shape, kind.space.on_chip)
             if pairs == full.pairs:
@@ -173,10 +178,18 @@ class View:
     def _resolve_shape(self, shape: Sequence[int]) -> Shape:
         """The shape with a -1 replaced by what fits."""
         known = [extent for extent in shape if extent != -1]
-        if any(extent < 1 for extent in known) or len(known) < len(shape) - 1:
+        least = 1 if self.size else 0
+        if any(extent < least for extent in known) or len(known) < len(shape) - 1:
             raise NKIValueError(
                 f"reshape of '{self.name}' to {tuple(shape)}: extents must be "
                 "positive, one of them may be -1"
+            )
+        if len(known) == len(shape):
+            return tuple(shape)
+        if self.size == 0:
+            raise NKIValueError(
+                f"reshape of '{self.name}', which has no elements, to {tuple(shape)}: "
+                "any extent would do for -1"
             )
         rest = self.size // prod(known)
         return tuple(rest if extent == -1 else extent for extent in shape)
@@ -491,6 +504,8 @@ def split_pairs(pairs: Sequence[Pair], shape: Shape) -> tuple[Pair, ...] | None:
 
     None where some new dimension would need two strides.
     """
+    if 0 in shape:
+        return tuple((1, extent) for extent in shape)
     fused: list[Pair] = []
     for step, num in pairs:
         if num == 1:

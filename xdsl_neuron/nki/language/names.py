@@ -56,6 +56,7 @@ VALUES: Final[dict[str, Any]] = {
     **{region.name: region for region in MemoryRegion},
     "tile_size": tile_size,
     "fp32": FloatLimits(DType.FLOAT32),
+    "range": range,  # kernels of 0.2 and later have it, no document
 }
 """What `nl.<name>` is, for names that are not functions."""
 
