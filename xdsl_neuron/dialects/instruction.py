@@ -31,6 +31,7 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.affine_image import image
 from xdsl_neuron.arch import Arch, get_arch
 from xdsl_neuron.dialects.blocks import block_count, check_one_block
+from xdsl_neuron.dialects.effects import KEEP, OVERWRITE, READ, Effect, StateEffect
 from xdsl_neuron.dialects.gate import check_gates, gate
 from xdsl_neuron.dialects.neuron import (
     Access,
@@ -213,6 +214,25 @@ class Instruction(Scheduled):
     def out_names(cls) -> tuple[str, ...]:
         """Names of the operands that are written."""
         return cls.OUTS
+
+    def effect(self, name: str) -> Effect:
+        """
+        What happens to the elements of an operand that is there.
+
+        By default inputs are read, and outputs written but for those of
+        `kept_outputs`, of which elements may stay.
+        """
+        if name not in self.OUTS:
+            return READ
+        return KEEP if name in self.kept_outputs() else OVERWRITE
+
+    def kept_outputs(self) -> tuple[str, ...]:
+        """Outputs of which elements may stay as they are, beside what a mask leaves."""
+        return ()
+
+    def state_effects(self) -> tuple[StateEffect, ...]:
+        """What happens to state that no operand names."""
+        return ()
 
     def lane_dims(self, data: dict[str, Operand]) -> dict[str, tuple[int, ...]]:
         """

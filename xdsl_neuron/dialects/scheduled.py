@@ -5,8 +5,8 @@ from typing import TypeVar
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, opt_prop_def, traits_def
-from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
 
+from xdsl_neuron.dialects.effects import OperandEffects
 from xdsl_neuron.dialects.neuron import EdgesAttr, EngineAttr
 from xdsl_neuron.isa import EdgeKind, Engine
 
@@ -29,7 +29,7 @@ class Scheduled(IRDLOperation):
     inst_name = opt_prop_def(StringAttr)
     after = opt_prop_def(EdgesAttr)
 
-    traits = traits_def(MemoryReadEffect(), MemoryWriteEffect())
+    traits = traits_def(OperandEffects())
 
     @property
     def label(self) -> str | None:

@@ -54,7 +54,6 @@ class Call(Site):
 
     `outs` and `ins` are `Tensor`s, `Column`s of the rank of the first input, and
     constants; an absent operand is None. A column that is read is fp32 for the kernel.
-    `keeps` names outputs of which the kernel leaves elements as they are.
     """
 
     ONE_SHAPE: ClassVar = True
@@ -66,10 +65,9 @@ class Call(Site):
         kernel: Kernel,
         outs: Sequence[object],
         ins: Sequence[object],
-        keeps: Sequence[str] = (),
     ) -> None:
         super().__init__(scope, instruction)
-        self._keeps = keeps
+        self._keeps = instruction.kept_outputs()
         self._arguments = (*outs, *ins)
         self._outs = len(outs)
         self._kernel = self._widening(kernel)

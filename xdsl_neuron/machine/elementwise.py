@@ -51,8 +51,7 @@ class Elementwise(Site):
     """
     `kernel(out, *arguments)` on views of one shape.
 
-    An argument is a `Tensor`, a `Column` or a constant. `keeps` says that the kernel
-    leaves some elements of `out` as they are.
+    An argument is a `Tensor`, a `Column` or a constant.
     """
 
     ONE_SHAPE: ClassVar = True
@@ -63,15 +62,14 @@ class Elementwise(Site):
         instruction: Instruction,
         kernel: Callable[["Elementwise"], Kernel],
         arguments: Sequence[object] = (),
-        keeps: bool = False,
     ) -> None:
         super().__init__(scope, instruction)
         self.arguments = arguments
-        self.keeps = keeps
+        self.keeps = bool(instruction.kept_outputs())
         self.tensors = [a.name for a in arguments if isinstance(a, Tensor)]
         self.columns = [a for a in arguments if isinstance(a, Column)]
         self.kernel = self._converting(kernel(self))
-        self._fixed = self._fix() if self.mask is None and not keeps else None
+        self._fixed = self._fix() if self.mask is None and not self.keeps else None
 
     def dtype(self, name: str) -> DType:
         """The element type of an operand."""
@@ -388,7 +386,7 @@ def _copy_predicated(scope: Scope, op: isa.TensorCopyPredicated) -> Emitter:
         return selection.copy_predicated(dst, src, op.reverse is not None)
 
     arguments = (source, Tensor("predicate"))
-    return Elementwise(scope, op, kernel, arguments, keeps=True).emit
+    return Elementwise(scope, op, kernel, arguments).emit
 
 
 def _select(scope: Scope, op: isa.Select) -> Emitter:

@@ -21,9 +21,8 @@ def _shuffle(scope: Scope, op: isa.StreamShuffle) -> Emitter:
     if op.masks():
         raise MachineError(op, "a shuffle works on whole blocks, it takes no mask")
 
-    keeps = ("dst",) if isa.KEEP_LANE in mask else ()
     kernel = movement.stream_shuffle(mask)
-    return Call(scope, op, kernel, [Tensor("dst")], [Tensor("src")], keeps).emit
+    return Call(scope, op, kernel, [Tensor("dst")], [Tensor("src")]).emit
 
 
 class EngineGather(Site):

@@ -18,7 +18,7 @@ def _nonzero(scope: Scope, op: isa.NonzeroWithCount) -> Emitter:
         search.nonzero_with_count(out, x, offset, padding)
 
     outs, ins = (Tensor("dst"),), (Tensor("src"),)
-    return Call(scope, op, kernel, outs, ins, keeps=("dst",)).emit
+    return Call(scope, op, kernel, outs, ins).emit
 
 
 def _bounds(scope: Scope, op: isa.GetSequenceBounds) -> Emitter:

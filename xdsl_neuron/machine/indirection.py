@@ -123,7 +123,7 @@ def picking(scope: Scope, op: TensorIndirect, ready: Callable[[], Emitter]) -> E
     read = [
         each
         for name, each in found.items()
-        if name not in op.OUTS or op.keeps_destination
+        if name not in op.OUTS or op.joins_destination(name)
     ]
     slots = [each.slot for each in found.values()]
 

@@ -12,13 +12,10 @@ from xdsl_neuron.numerics import mx
 
 
 def _quantize(scope: Scope, op: isa.QuantizeMx) -> Emitter:
-    types, data = types_of(op), op.data()
+    types = types_of(op)
     kernel = mx.quantize_mx(types["dst"], types["src"])
     outs = (Tensor("dst"), Tensor("scale"))
-    # Rows of blocks that lie apart leave the partitions between them.
-    dense = data["scale"].partitions * isa.BLOCK_PARTITIONS == data["src"].partitions
-    keeps = () if dense else ("scale",)
-    return Call(scope, op, kernel, outs, (Tensor("src"),), keeps).emit
+    return Call(scope, op, kernel, outs, (Tensor("src"),)).emit
 
 
 def _matmul(scope: Scope, op: isa.MatmulMx) -> Emitter:

@@ -6,6 +6,7 @@ from xdsl.ir import Operation
 
 from xdsl_neuron.dialects.bir import FuncOp
 from xdsl_neuron.dialects.bir.structure import name_of
+from xdsl_neuron.dialects.edges import redirect
 from xdsl_neuron.dialects.scheduled import Edges, Scheduled
 from xdsl_neuron.isa import EdgeKind
 
@@ -96,29 +97,5 @@ class CopiedEdges:
 
     def finish(self, function: FuncOp) -> None:
         """Replaces, in the unrolled function, the names that no instruction has."""
-        if not self._open:
-            return
-        for operation in function.walk():
-            edges = edges_of(operation)
-            if not any(name in self._open for _, name in edges):
-                continue
-            closed = dict.fromkeys(
-                (kind, copy) for kind, name in edges for copy in self._last(name, set())
-            )
-            own = name_of(operation)
-            left = tuple(edge for edge in closed if edge[1] != own)
-            assert isinstance(operation, Scheduled)
-            operation.edges = left
-
-    def _last(self, name: str, seen: set[str]) -> tuple[str, ...]:
-        """The instructions a name stands for when all is unrolled."""
-        if name not in self._open:
-            return (name,)
-        if name in seen:
-            return ()
-        seen.add(name)
-        return tuple(
-            last
-            for copy in self._current.get(name, ())
-            for last in self._last(copy, seen)
-        )
+        current = self._current
+        redirect(function, {name: current.get(name, ()) for name in self._open})

@@ -15,30 +15,22 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.blocks import block_elements, usable_bytes
+from xdsl_neuron.dialects.effects import Effect, Writes
 from xdsl_neuron.dialects.instruction import Instruction, Operand, target_of
 from xdsl_neuron.dialects.instructions.dma import (
-    Copy,
     IndirectInstruction,
-    Save,
 )
-from xdsl_neuron.dialects.instructions.elementwise import TensorCopyPredicated
-from xdsl_neuron.dialects.instructions.gather import StreamShuffle
-from xdsl_neuron.dialects.instructions.index import NonzeroWithCount
-from xdsl_neuron.dialects.instructions.mx import QuantizeMx
 from xdsl_neuron.dialects.instructions.systolic import MatmulBase
-from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
-from xdsl_neuron.dialects.instructions.transpose import DmaIndirectTranspose
 from xdsl_neuron.dialects.neuron import (
     PARTITIONS,
     Access,
-    AluOpAttr,
     ImmediateAttr,
     Pair,
     PredicatesAttr,
     TensorType,
 )
 from xdsl_neuron.dialects.structure import For
-from xdsl_neuron.isa import AluOp, MatmulAccumulate, Space
+from xdsl_neuron.isa import Space
 from xdsl_neuron.passes.cells import accesses_of
 from xdsl_neuron.passes.executions import Execution, Undecidable
 from xdsl_neuron.passes.rebuild import located, operations_of
@@ -177,10 +169,10 @@ class _Coverage:
         data = operation.data()
         used = [o for o in data.values() if o.value in self.owners]
         for operand in used:
-            if _reads(operation, operand.name):
+            if _reads(operation.effect(operand.name)):
                 self._read(operand.value, self._touched(execution, operation, operand))
         for operand in used:
-            if _writes(operation, operand.name):
+            if operation.effect(operand.name).writes is Writes.ALL:
                 touched = self._touched(execution, operation, operand)
                 gaps = self.gaps[self.owners[operand.value]]
                 fresh = touched & ~self.written[operand.value]
@@ -213,44 +205,9 @@ def _is_open_matmul(operation: Instruction) -> bool:
     return isinstance(operation, MatmulBase) and operation.is_open
 
 
-def _reads(operation: Instruction, name: str) -> bool:
-    """Whether what an operand held before matters."""
-    if name in operation.INS or _scatters(operation, name):
-        return True
-    if isinstance(operation, MatmulBase):
-        return (
-            operation.accumulate_if is not None
-            or operation.accumulate.data is MatmulAccumulate.ACCUMULATE
-        )
-    if isinstance(operation, Save | Copy):
-        op = operation.rmw_op
-        return isinstance(op, AluOpAttr) and op.data is not AluOp.BYPASS
-    return isinstance(operation, _KEEPS)
-
-
-def _writes(operation: Instruction, name: str) -> bool:
-    """Whether an operand holds something afterwards, whatever the data are."""
-    if name not in operation.OUTS:
-        return False
-    return not isinstance(operation, _KEEPS) and not _scatters(operation, name)
-
-
-def _scatters(operation: Instruction, name: str) -> bool:
-    """Whether an operand is written at places that only a run knows."""
-    return isinstance(operation, TensorIndirect) and any(
-        name == each for each, _ in operation.indirect_operands()
-    )
-
-
-_KEEPS = (
-    TensorCopyPredicated,
-    StreamShuffle,
-    IndirectInstruction,
-    DmaIndirectTranspose,
-    NonzeroWithCount,
-    QuantizeMx,
-)
-"""Instructions that may leave elements of their destination as they are."""
+def _reads(effect: Effect) -> bool:
+    """Whether what was never written matters; an open matmul overwrites it."""
+    return effect.reads and not effect.if_written
 
 
 def _loops_around(operation: Operation) -> list[For]:

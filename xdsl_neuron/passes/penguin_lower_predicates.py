@@ -98,9 +98,6 @@ def _chained(instruction: ComputeInstruction) -> bool:
     )
 
 
-_KEEPS = (penguin.TensorCopyPredicatedOp, penguin.StreamShuffleOp)
-"""Instructions that may leave elements of their destination as they are."""
-
 _ROWS = (penguin.TensorReduceOp, BoxMasked)
 """Instructions on whole rows, each partition by itself."""
 
@@ -184,7 +181,7 @@ class _Lowering:
         instruction, dst = self.instruction, self._dst()
         mask = self._mask()
         scratch = self._alloc(dst.shape, dst.dtype, "scratch")
-        if isinstance(instruction, _KEEPS):
+        if instruction.kept_outputs():
             self._copy(scratch, dst, self.boxes)
         computed = with_operands(
             instruction,

@@ -4,6 +4,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.bir.scheduled import BirScheduled
+from xdsl_neuron.dialects.effects import WORLD, StateEffect
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 
@@ -17,6 +18,11 @@ class BirInstruction(Instruction, BirScheduled):
         if "on_wait" not in self.properties:
             return found
         return (*found, *(value for _, _, value in self.waits))
+
+    def state_effects(self) -> tuple[StateEffect, ...]:
+        """Also its semaphores."""
+        found = super().state_effects()
+        return (*found, WORLD) if self.waits or self.updates else found
 
     @gate("curArchLevel >= min.value()", "bir.md 7.2 code 366")
     def arch_window(self) -> None:

@@ -14,6 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.dialects.bir.base import BirInstruction
 from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.sequencer import SequencerInstruction
+from xdsl_neuron.dialects.effects import WORLD, StateEffect
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions import elementwise, system
 from xdsl_neuron.dialects.instructions.accumulators import AccumulatorUser
@@ -39,6 +40,10 @@ class LoadActFuncSetOp(ComputeInstruction, BirInstruction):
     ENGINES: ClassVar = (Engine.ACTIVATION,)
 
     act_func_set_id = prop_def(IntegerAttr, default_value=IntegerAttr(0, i64))
+
+    def state_effects(self) -> tuple[StateEffect, ...]:
+        """The tables that activations behind it look up."""
+        return (WORLD,)
 
     @gate("act_func_set_id > -1", "bir.md 6.6")
     def set_number(self) -> None:

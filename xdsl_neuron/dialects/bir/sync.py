@@ -34,6 +34,7 @@ from xdsl_neuron.dialects.bir.registers import DoWhileOp, DynamicForLoopOp
 from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.sequencer import SequencerInstruction
 from xdsl_neuron.dialects.bir.structure import FuncOp, LoopOp
+from xdsl_neuron.dialects.effects import WORLD, StateEffect
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions import system
 from xdsl_neuron.dialects.instructions.registers import RegisterInstruction
@@ -53,6 +54,10 @@ from xdsl_neuron.system import (
 
 class Synchronised(RegisterInstruction, SequencerInstruction):
     """A control instruction."""
+
+    def state_effects(self) -> tuple[StateEffect, ...]:
+        """Its place among the others is what it is for."""
+        return (WORLD,)
 
 
 @irdl_op_definition

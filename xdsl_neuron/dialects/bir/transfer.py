@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.dialects.bir.base import BirInstruction
 from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.trigger import BirDma, QueuedInstruction
+from xdsl_neuron.dialects.effects import WORLD, StateEffect
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions import (
     dma,
@@ -179,6 +180,10 @@ class DMATriggerOp(QueuedInstruction):
     blocks = prop_def(SymbolsAttr)
     engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.UNASSIGNED))
     dma_qos = prop_def(QosClassAttr, default_value=QosClassAttr(QosClass.UNASSIGNED))
+
+    def state_effects(self) -> tuple[StateEffect, ...]:
+        """Its blocks are executed here."""
+        return (WORLD,)
 
     @property
     def block_names(self) -> tuple[str, ...]:

@@ -26,10 +26,11 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import Arch
+from xdsl_neuron.dialects.effects import Effect
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instruction_text import symbol_text
-from xdsl_neuron.dialects.instructions.dma import widened
+from xdsl_neuron.dialects.instructions.dma import combined, widened
 from xdsl_neuron.dialects.instructions.dma_fold import SOURCES, FoldedSources
 from xdsl_neuron.dialects.neuron import (
     AluOpAttr,
@@ -338,6 +339,10 @@ class CceOp(Descriptor):
     src = operand_def(TensorType)
     op = prop_def(AluOpAttr, default_value=AluOpAttr(AluOp.ADD))
 
+    def effect(self, name: str) -> Effect:
+        """The destination is read before it is written."""
+        return combined(super().effect(name), self.op)
+
     @gate(
         "DMADescriptorCCE does not support {op} in instruction {name}",
         "dma.md 9.5 BIR063",
@@ -396,6 +401,10 @@ class IndirectDescriptor(Descriptor):
 
     max_index = prop_def(IntegerAttr)
     oob = prop_def(OobModeAttr, default_value=OobModeAttr(OobMode.ERROR))
+
+    def kept_outputs(self) -> tuple[str, ...]:
+        """An index names some rows, and one that is out of bounds none."""
+        return self.OUTS
 
     @property
     def limit(self) -> int:

@@ -16,6 +16,7 @@ from xdsl.irdl import opt_prop_def, prop_def
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.dialects.effects import StateEffect, accumulators
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions.checks import (
     check_given_at_most_once,
@@ -73,6 +74,15 @@ class AccumulatorUser(ComputeInstruction):
         """Whether the accumulators of all partitions are undefined after it."""
         idle = self.accumulator_command is AccumulateCommand.IDLE
         return idle and self.accumulator_engine is Engine.DVE
+
+    def state_effects(self) -> tuple[StateEffect, ...]:
+        """What it does with the accumulators."""
+        reads = self.reads_accumulator
+        writes = self.sets_accumulator or self.forgets_accumulator
+        if not reads and not writes:
+            return super().state_effects()
+        own = StateEffect(accumulators(self.accumulator_engine), reads, writes)
+        return (*super().state_effects(), own)
 
     @gate(
         "An intermediate DVE instruction with idle invalidates the chain",

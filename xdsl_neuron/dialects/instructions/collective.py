@@ -18,6 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.dialects.effects import WORLD, StateEffect
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.neuron import AluOpAttr, QosClassAttr, TensorType
@@ -45,6 +46,10 @@ PEERS = (CollectiveKind.SEND_RECV, CollectiveKind.SEND_RECV_CCE)
 
 
 class _Collective(Instruction):
+    def state_effects(self) -> tuple[StateEffect, ...]:
+        """Others take part."""
+        return (WORLD,)
+
     @gate("a collective has no mask", "bir.md 6.13", "our choice")
     def unmasked(self) -> None:
         """All of an operand takes part."""

@@ -13,6 +13,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.dialects.effects import Effect, Writes
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import MAX_DIMS, Instruction
 from xdsl_neuron.dialects.instructions.compute import fused_rank
@@ -188,6 +189,10 @@ class Save(DmaInstruction):
     src = operand_def(TensorType)
     rmw_op = opt_prop_def(AluOpAttr)
 
+    def effect(self, name: str) -> Effect:
+        """What is added to is read before."""
+        return combined(super().effect(name), self.rmw_op)
+
     @gate(
         "Expected SB <-> DRAM or PSUM <-> SB, but got {src} -> {dst}",
         "dma.md 9.4 MLO001",
@@ -217,6 +222,13 @@ class Save(DmaInstruction):
             )
 
 
+def combined(found: Effect, op: AluOpAttr | None) -> Effect:
+    """The effect on a destination, which an operation combines with what it held."""
+    if found.writes is Writes.NOTHING or op is None or op.data is AluOp.BYPASS:
+        return found
+    return replace(found, reads=True)
+
+
 def check_add_only(op: AluOpAttr | None) -> None:
     """A read-modify-write adds."""
     if op is not None and op.data not in (AluOp.ADD, AluOp.BYPASS):
@@ -234,6 +246,10 @@ class Copy(DmaInstruction):
     dge = prop_def(DgeTypeAttr, default_value=DgeTypeAttr(DgeType.UNASSIGNED))
     rmw_op = opt_prop_def(AluOpAttr)
     oob = prop_def(OobModeAttr, default_value=OobModeAttr(OobMode.ERROR))
+
+    def effect(self, name: str) -> Effect:
+        """What is added to is read before."""
+        return combined(super().effect(name), self.rmw_op)
 
     @gate(
         "oob_mode.skip is not supported for direct memory access. Only oob_mode.error "
@@ -438,6 +454,10 @@ class IndirectInstruction(DmaInstruction):
     max_index = prop_def(IntegerAttr)
     oob = prop_def(OobModeAttr, default_value=OobModeAttr(OobMode.ERROR))
     dge = prop_def(DgeTypeAttr, default_value=DgeTypeAttr(DgeType.UNASSIGNED))
+
+    def kept_outputs(self) -> tuple[str, ...]:
+        """An index names some rows, and one that is out of bounds none."""
+        return self.OUTS
 
     @property
     def axis(self) -> int:

@@ -457,10 +457,9 @@ class TensorCopyPredicated(TensorIndirect):
     imm = opt_prop_def(ImmediateAttr)
     reverse = opt_prop_def(UnitAttr)
 
-    @property
-    def keeps_destination(self) -> bool:
+    def kept_outputs(self) -> tuple[str, ...]:
         """Elements that are not copied stay."""
-        return True
+        return ("dst",)
 
     @gate("`predicate` must be a boolean or integer tile", "penguin.md 7")
     def integer_predicate(self) -> None:

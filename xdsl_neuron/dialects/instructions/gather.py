@@ -39,6 +39,10 @@ class StreamShuffle(Unmasked):
     src = operand_def(TensorType)
     mask = prop_def(DenseArrayBase.constr(i64))
 
+    def kept_outputs(self) -> tuple[str, ...]:
+        """A lane may be kept."""
+        return self.OUTS if KEEP_LANE in self.mask.get_values() else ()
+
     @gate("StreamShuffle does not support cast", "bir.md 6.9")
     def same_dtype(self) -> None:
         """A shuffle moves bits."""

@@ -41,6 +41,10 @@ class NonzeroWithCount(Unmasked):
     index_offset = prop_def(IntegerAttr, default_value=IntegerAttr(0, i64))
     padding = prop_def(IntegerAttr, default_value=IntegerAttr(NO_INDEX, i64))
 
+    def kept_outputs(self) -> tuple[str, ...]:
+        """What it does not write stays."""
+        return self.OUTS
+
     @gate("... is available on ...", "bir.md 7.3 NonzeroWithCount")
     def nonzero_arch(self) -> None:
         """From gen3."""

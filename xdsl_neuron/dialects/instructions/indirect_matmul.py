@@ -15,7 +15,6 @@ from xdsl_neuron.dialects.instructions.tensor_indirect import (
 )
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import MatmulAccumulate
 
 INDIRECT_DTYPES = (
     DType.FLOAT16,
@@ -39,14 +38,6 @@ class IndirectProduct(TensorIndirect, MatmulBase):
     def factors(cls) -> tuple[str, ...]:
         """The inputs without the indices."""
         return tuple(name for name in cls.INS if name not in cls.index_names())
-
-    @property
-    def keeps_destination(self) -> bool:
-        """Products may join what is there."""
-        return (
-            self.accumulate_if is not None
-            or self.accumulate.data is MatmulAccumulate.ACCUMULATE
-        )
 
     stationary_num_indices = opt_prop_def(IntegerAttr)
     moving_num_indices = opt_prop_def(IntegerAttr)

@@ -68,6 +68,12 @@ class QuantizeMx(Unmasked):
     scale = operand_def(TensorType)
     src = operand_def(TensorType)
 
+    def kept_outputs(self) -> tuple[str, ...]:
+        """Rows of blocks that lie apart leave the partitions between them."""
+        data = self.data()
+        dense = data["scale"].partitions * BLOCK_PARTITIONS == data["src"].partitions
+        return () if dense else ("scale",)
+
     @gate("... is available on ...", "bir.md 7.3 QuantizeMx")
     def quantize_arch(self) -> None:
         """From gen4, in SBUF."""

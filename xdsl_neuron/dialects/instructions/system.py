@@ -12,6 +12,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
+from xdsl_neuron.dialects.effects import WORLD, StateEffect
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.checks import check_level
@@ -35,6 +36,10 @@ class DevicePrint(Instruction):
         DebugBufferAttr, default_value=DebugBufferAttr(DebugBuffer.STDOUT)
     )
 
+    def state_effects(self) -> tuple[StateEffect, ...]:
+        """Prints come in their order."""
+        return (WORLD,)
+
     @gate("DevicePrint: prefix + buffer", "bir.md 6.14", "our choice")
     def unmasked(self) -> None:
         """What is printed is a whole access."""
@@ -56,6 +61,10 @@ class CoreBarrier(Instruction):
     cores = prop_def(DenseArrayBase.constr(i64))
     id = prop_def(IntegerAttr, default_value=IntegerAttr(0, i64))
     runtime_semaphore = opt_prop_def(UnitAttr)
+
+    def state_effects(self) -> tuple[StateEffect, ...]:
+        """Nothing moves across it."""
+        return (WORLD,)
 
     @gate("... is available on ...", "bir.md 7.3 CoreBarrier")
     def barrier_arch(self) -> None:

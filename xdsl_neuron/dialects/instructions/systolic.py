@@ -11,6 +11,7 @@ from xdsl_neuron.access import Pattern
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.blocks import block_count, block_elements, within_block
+from xdsl_neuron.dialects.effects import JOIN, OVERWRITE, READ, UPDATE, Effect
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
@@ -55,6 +56,18 @@ class MatmulBase(ComputeInstruction):
         fields = (self.accumulate_if, self.tile_row, self.tile_column)
         own = tuple(field.data for field in fields if field is not None)
         return super().expressions() + own
+
+    def effect(self, name: str) -> Effect:
+        """Products overwrite the destination, are added to it, or as it is fresh."""
+        if name not in self.OUTS:
+            return READ
+        if self.is_open:
+            return JOIN
+        overwrites = (
+            self.accumulate_if is None
+            and self.accumulate.data is not MatmulAccumulate.ACCUMULATE
+        )
+        return OVERWRITE if overwrites else UPDATE
 
     @classmethod
     def factors(cls) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.capacity import Sized
+from xdsl_neuron.dialects.effects import Effect, Writes
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
@@ -58,10 +59,19 @@ class TensorIndirect(ComputeInstruction):
         """The operands that are indices."""
         return tuple(f"{owner}_index" for owner in dict.fromkeys(cls.INDIRECT.values()))
 
-    @property
-    def keeps_destination(self) -> bool:
-        """Whether what the destination holds matters."""
-        return False
+    def effect(self, name: str) -> Effect:
+        """A destination is written at the places that its index names only."""
+        found = super().effect(name)
+        if found.writes is not Writes.NOTHING and self._is_picked(name):
+            return replace(found, reads=True, writes=Writes.PART)
+        return found
+
+    def joins_destination(self, name: str) -> bool:
+        """Whether the elements that are picked to be written matter before."""
+        return super().effect(name).reads
+
+    def _is_picked(self, name: str) -> bool:
+        return any(name == each for each, _ in self.indirect_operands())
 
     @property
     def group_partitions(self) -> int:

@@ -182,6 +182,10 @@ class DmaIndirectTranspose(DmaTranspose):
     index = operand_def(TensorType)
     max_index = prop_def(IntegerAttr)
 
+    def kept_outputs(self) -> tuple[str, ...]:
+        """An index that is out of bounds may name no row."""
+        return self.OUTS
+
     @property
     def limit(self) -> int:
         """Indices are below this."""
