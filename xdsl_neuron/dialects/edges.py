@@ -3,47 +3,55 @@ Edges when an instruction goes or is renamed.
 
 An edge names the instruction that must come first, which no use list knows. So whoever
 removes an instruction hands its edges on (`remove`), and whoever renames some says so
-(`redirect`); an edge to a name that is not there does not verify.
+(`rename`); an edge to a name that is not there does not verify.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Final
 
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
-from xdsl_neuron.dialects.scheduled import Scheduled
+from xdsl_neuron.dialects.scheduled import NAME_PROPERTY, Edges, Scheduled
 
 _NOTHING: Final[tuple[str, ...]] = ()
 
 
 def redirect(root: Operation, stands_for: Mapping[str, Sequence[str]]) -> None:
     """
-    Replaces names in the edges of everything in `root`.
+    Replaces the names of instructions that went in the edges of everything in `root`.
 
-    Each name of `stands_for` becomes the names it maps to, which may be in it again:
-    none where an instruction goes without a trace, its new name where it was renamed,
-    what it had to follow where it was removed. An edge keeps its kind. No instruction
-    follows itself. One walk, however many names there are.
+    Each name of `stands_for` becomes what it maps to, which may have gone as well: what
+    the instruction had to follow, or nothing.
     """
-    if not stands_for:
-        return
     known: dict[str, Sequence[str]] = {}
+    _replace(root, stands_for, lambda name: _ends(name, stands_for, known))
+
+
+def rename(root: Operation, names: Mapping[str, str]) -> None:
+    """Replaces old names by new ones in the edges of everything in `root`."""
+    _replace(root, names, lambda name: (names.get(name, name),))
+
+
+def _replace(
+    root: Operation, names: Container[str], new: Callable[[str], Sequence[str]]
+) -> None:
+    """
+    Edges to `names` lead to what `new` says, with their kinds; none to itself.
+
+    One walk, however many names there are.
+    """
     for operation in root.walk():
         if not isinstance(operation, Scheduled):
             continue
         edges = operation.edges
-        if not any(name in stands_for for _, name in edges):
+        if not any(name in names for _, name in edges):
             continue
-        own = operation.label
-        operation.edges = tuple(
-            dict.fromkeys(
-                (kind, last)
-                for kind, name in edges
-                for last in _ends(name, stands_for, known)
-                if last != own
-            )
+        found = dict.fromkeys(
+            (kind, each) for kind, name in edges for each in new(name)
         )
+        own = operation.label
+        operation.edges = tuple(edge for edge in found if edge[1] != own)
 
 
 def _ends(
@@ -75,14 +83,45 @@ def remove(operations: Sequence[Operation]) -> None:
     if gone:
         redirect(_function_of(operations[0]), gone)
     for operation in reversed(operations):
-        operation.detach()
-        operation.erase()
+        discard(operation)
+
+
+def discard(operation: Operation) -> None:
+    """
+    Detaches and erases an operation whose name, if it has one, another has taken.
+
+    Its results have no uses.
+    """
+    operation.properties.pop(NAME_PROPERTY, None)
+    operation.detach()
+    operation.erase()
+
+
+def hand_on(name: str, edges: Edges, operands: Sequence[SSAValue]) -> None:
+    """
+    The edges to a detached instruction are those it had, unless another has its name.
+
+    `operands` are its operands: their definitions tell which function it was in.
+    """
+    for value in operands:
+        owner = value.owner
+        block = owner if isinstance(owner, Block) else owner.parent
+        parent = None if block is None else block.parent_op()
+        if parent is None:
+            continue
+        root = _function_of(parent)
+        if not any(
+            isinstance(each, Scheduled) and each.label == name for each in root.walk()
+        ):
+            redirect(root, {name: [before for _, before in edges]})
+        return
 
 
 def _function_of(operation: Operation) -> Operation:
-    """The function around an operation, else the outermost operation."""
-    while (parent := operation.parent_op()) is not None:
-        operation = parent
-        if operation.has_trait(IsolatedFromAbove):
+    """The function an operation is or stands in, else the outermost operation."""
+    while not operation.has_trait(IsolatedFromAbove):
+        parent = operation.parent_op()
+        if parent is None:
             break
+        operation = parent
     return operation

@@ -64,3 +64,16 @@ class Scheduled(IRDLOperation):
         """The DMA queue it uses, None where that is open or it uses none."""
         found = self.properties.get("queue")
         return found.data if isinstance(found, StringAttr) else None
+
+    def erase(self, safe_erase: bool = True, drop_references: bool = True) -> None:
+        """
+        As xDSL does it; whoever had to follow this follows what it had to follow.
+
+        For generic passes, which erase what they find dead: it walks the function, so
+        passes of ours use `dialects.edges`. It finds the function by the operands.
+        """
+        if EdgesAttr.in_use and (label := self.label) is not None:
+            from xdsl_neuron.dialects.edges import hand_on
+
+            hand_on(label, self.edges, self.operands)
+        super().erase(safe_erase, drop_references)

@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation
 
 from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.edges import discard, rename
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.masks import bounds_one_lane
-from xdsl_neuron.dialects.neuron import EdgesAttr
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.errors import NKIError
 from xdsl_neuron.tracer.layouts import Buffer
@@ -124,7 +124,7 @@ class AssignmentBuilders(NeuronCodegen):
         except NKIError:  # it cannot write there: the copy stays
             stray = each.copy.prev_op
             if stray is not None and stray is not made.operation:
-                _erase(stray)
+                discard(stray)
             return False
         for key in ("inst_name", "after"):
             if key in made.operation.properties:
@@ -133,7 +133,7 @@ class AssignmentBuilders(NeuronCodegen):
         allocation = each.tile.value.owner
         assert isinstance(allocation, Operation)
         for operation in (each.copy, made.operation, allocation):
-            _erase(operation)
+            discard(operation)
         each.tile.block = Block()  # nothing can use it any more
         return True
 
@@ -147,16 +147,8 @@ class AssignmentBuilders(NeuronCodegen):
         """Ends the function; who waits for a copy waits for what does its work."""
         self.forward()
         if self._renamed:
-            for operation in self.function.walk():
-                self._rename_edges(operation)
+            rename(self.function, self._renamed)
         return super().finish(outputs)
-
-    def _rename_edges(self, operation: Operation) -> None:
-        after = operation.properties.get("after")
-        if isinstance(after, EdgesAttr):
-            operation.properties["after"] = EdgesAttr.of(
-                [(kind, self._renamed.get(name, name)) for kind, name in after.data]
-            )
 
 
 def _writes_left_out(instruction: Instruction) -> bool:
@@ -168,11 +160,6 @@ def _writes_left_out(instruction: Instruction) -> bool:
         predicate.lanes <= kept and not bounds_one_lane(predicate)
         for predicate in instruction.masks()
     )
-
-
-def _erase(operation: Operation) -> None:
-    operation.detach()
-    operation.erase()
 
 
 def _name(instruction: Instruction) -> str:

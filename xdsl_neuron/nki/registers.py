@@ -20,6 +20,7 @@ from xdsl.ir import Block, Operation, OpResult
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.diagnostics import SourceLocation
+from xdsl_neuron.dialects.edges import discard
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.rebinding import refuse_rebinding
@@ -288,8 +289,7 @@ def _unspill(trace: KernelTrace, each: _Carried, outer: Block) -> None:
     for number in each.inside.positions:
         trace.loops[number] = LoadedRegister(number, each.before, outer)
     for operation in each.spill:
-        operation.detach()
-        operation.erase()
+        discard(operation)
     # An expression of the body may name it and be used later.
     trace.moves_for_bodies.append(each.made)
     each.register.value = each.held

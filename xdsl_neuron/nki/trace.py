@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.edges import remove
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.neuron import AluOpAttr, TensorType
@@ -226,10 +227,13 @@ class KernelTrace(AssignmentBuilders):
     def finish(self, outputs: Sequence[tuple[str, Buffer]]) -> ModuleOp:
         """Ends the function, without the copies of registers that nothing uses."""
         module = super().finish(outputs)
+        dead: dict[Operation, None] = {}
         for move in reversed(self.moves_for_bodies):
-            if not any(result.uses for result in move.results):
-                move.detach()
-                move.erase()
+            uses = (use for result in move.results for use in result.uses)
+            if all(use.operation in dead for use in uses):
+                dead[move] = None
+        if dead:
+            remove([*reversed(dead)])
         return module
 
     def merge_programs(self) -> None:

@@ -9,6 +9,7 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects import penguin
+from xdsl_neuron.dialects.edges import discard
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import ContentsAttr, ImmediateAttr, TensorSpec
 from xdsl_neuron.dialects.neuron.constant import Blob, Contents, Identity, Splat
@@ -110,8 +111,7 @@ def _is_legal(memset: Instruction, load: Instruction) -> bool:
     try:
         memset.check_gates()
     except VerifyException:
-        memset.detach()
-        memset.erase()
+        discard(memset)
         return False
     memset.detach()
     return True

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.blocks import usable_bytes
+from xdsl_neuron.dialects.edges import discard
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.neuron import Access, TensorType
 from xdsl_neuron.isa import LoopKind
@@ -139,5 +140,4 @@ def _move(
     block = user.parent
     assert block is not None
     block.insert_op_before(moved, user)
-    user.detach()
-    user.erase()
+    discard(user)

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from xdsl_neuron.dialects.edges import discard
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import Access
 
@@ -41,8 +42,7 @@ def replace_with(old: Operation, new: Sequence[Operation]) -> None:
         operation.attributes = old.attributes | operation.attributes
         located(operation, old)
     insert_before(old, new)
-    old.detach()
-    old.erase()
+    discard(old)
 
 
 def replace_body(operation: Operation, body: Block) -> None:

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final, Generic, Self, TypeAlias, TypeVar
+from typing import ClassVar, Final, Generic, Self, TypeAlias, TypeVar
 
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Data, SpacedOpaqueSyntaxAttribute
@@ -457,6 +457,13 @@ class EdgesAttr(TextAttribute[tuple[tuple[EdgeKind, str], ...]]):
     """`#neuron.after<flow "I2", anti "I3">`: instructions this one must follow."""
 
     name = "neuron.after"
+
+    in_use: ClassVar[bool] = False
+    """Whether any instruction has ever had edges."""
+
+    def __post_init__(self) -> None:
+        EdgesAttr.in_use = True
+        super().__post_init__()
 
     @classmethod
     def of(cls, edges: Sequence[tuple[EdgeKind, str]]) -> Self:
