@@ -39,10 +39,12 @@ def context() -> Context:
     return found
 
 
-def printed(module: ModuleOp, *, generic: bool = False) -> str:
+def printed(module: ModuleOp, *, generic: bool = False, locations: bool = False) -> str:
     """The module's text."""
     stream = StringIO()
-    Printer(stream, print_generic_format=generic).print_op(module)
+    Printer(stream, print_generic_format=generic, print_debuginfo=locations).print_op(
+        module
+    )
     return stream.getvalue()
 
 
@@ -71,16 +73,18 @@ def texts(module: ModuleOp) -> dict[str, str]:
 
 def _levels(module: ModuleOp) -> dict[str, tuple[str, ModuleOp]]:
     """The text of each level, and what it is read as."""
-    source = reread(printed(module))
+    source = reread(printed(module, locations=True))
     found: dict[str, tuple[str, ModuleOp]] = {}
     for level, names in LEVELS.items():
         lowered = apply(source.clone(), names)
         text = printed(lowered)
-        again = reread(text)
-        assert printed(again) == text, f"{level} text changes when read again"
-        generic = printed(lowered, generic=True)
-        assert printed(reread(generic)) == text, f"{level} generic form differs"
-        found[level] = text, again
+        again = printed(reread(text))
+        assert again == text, f"{level} text changes when read again"
+        # What is executed knows the kernel's lines.
+        generic = printed(lowered, generic=True, locations=True)
+        read = reread(generic)
+        assert printed(read) == text, f"{level} generic form differs"
+        found[level] = text, read
     return found
 
 

@@ -331,7 +331,7 @@ def test_out_of_bounds_is_an_error_with_a_place() -> None:
     place = e.value.diagnostics[0].location
     assert place is not None
     assert place.file == "test.mlir"
-    assert "loop indices [10]" in e.value.diagnostics[0].message
+    assert "size of 10: in the iteration i = 10" in e.value.diagnostics[0].message
 
 
 def test_mask_that_no_operand_can_follow_is_refused() -> None:

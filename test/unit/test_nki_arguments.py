@@ -147,7 +147,7 @@ FUNCTIONAL: tuple[tuple[Call, str], ...] = (
         "reverse1 swaps the sides of op1, which is not given",
     ),
     (lambda t: fl.affine_range(4, foo=1), "unexpected keyword argument 'foo'; it acc"),
-    (lambda t: fl.sequential_range(4, foo=1), "it accepts, without effect, auto_pipe"),
+    (lambda t: fl.sequential_range(4, foo=1), "step, and without effect auto_pipe"),
     (lambda t: fl.static_range(4, foo=1), "unexpected keyword argument 'foo'; it acc"),
     # indices as data
     (lambda t: t * (fl.program_id(0) + 1), "index .* has no value as data of a tile"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from xdsl_neuron import nki
-from xdsl_neuron.machine import default_level
+from xdsl_neuron.machine import MachineError, default_level
 from xdsl_neuron.nki import collectives, isa, language
 from xdsl_neuron.tracer.errors import NKIError
 from xdsl_neuron.tracer.release_warnings import NKIReleaseWarning
@@ -249,10 +249,12 @@ def test_refusals(wrong: Callable[[], None], message: str) -> None:
 
 
 def test_all_ranks_run_one_trace() -> None:
+    def kernel(a: Any) -> None: ...
+
     with pytest.raises(NKIError, match=r"rank 1 has tensors .* all ranks run one"):
-        nki.simulate_ranks(id, [[RANKS[0]], [RANKS[1][:2]]])
+        nki.simulate_ranks(kernel, [[RANKS[0]], [RANKS[1][:2]]])
     with pytest.raises(NKIError, match="takes a list of arguments for each rank"):
-        nki.simulate_ranks(id, [])
+        nki.simulate_ranks(kernel, [])
 
 
 # -- regions of HBM, and what calls return ---------------------------------------------
@@ -328,3 +330,42 @@ def test_shared_tensors_of_one_core(
         nki.jit(made([PRIVATE, PRIVATE], [SHARED, PRIVATE])).trace(a)
     monkeypatch.setenv("NKI_LNC1_SHARED_HBM", "1")
     nki.jit(made([PRIVATE], [SHARED])).trace(a)
+
+
+def whole_group(name: str, src: Any, dst: Any) -> None:
+    """A collective of three ranks."""
+    match name:
+        case "all_reduce":
+            collectives.all_reduce([src], [dst], GROUP, nl.add)
+        case "all_gather":
+            collectives.all_gather([src], [dst], GROUP, 0)
+        case "reduce_scatter":
+            collectives.reduce_scatter([src], [dst], GROUP, 0, nl.add)
+        case _:
+            collectives.collective_permute([src], [dst], [(0, 1), (1, 0)])
+
+
+ROWS = {"all_reduce": 6, "all_gather": 18, "reduce_scatter": 2, "permute": 6}
+
+
+@pytest.mark.parametrize("name", list(ROWS))
+@pytest.mark.parametrize("ranks", [0, 1], ids=["call", "one rank"])
+def test_one_rank_is_told_how_to_run_several(name: str, ranks: int) -> None:
+    def kernel(a: Any) -> Any:
+        def act(src: Any, dst: Any) -> None:
+            whole_group(name, src, dst)
+
+        return exchanged(a, (ROWS[name], 5), act, nl.hbm)
+
+    def run_alone() -> None:
+        if ranks:
+            nki.simulate_ranks(kernel, [[RANKS[0]]])
+        else:
+            nki.simulate(kernel)(RANKS[0])
+
+    advice = r"nki\.simulate_ranks\(kernel, \[\[arguments of rank 0"
+    with pytest.raises(MachineError, match=advice) as e:
+        run_alone()
+    place = e.value.diagnostics[0].location
+    assert place is not None
+    assert place.file == __file__

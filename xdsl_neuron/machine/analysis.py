@@ -5,7 +5,7 @@ Dispatch is on the base classes of `dialects.instructions`, so that an instructi
 one implementation at all levels.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -167,6 +167,11 @@ class Analysis:
     def is_dynamic(self) -> bool:
         """Whether an offset or a mask depends on a register."""
         return self._scope.registers > 0
+
+    @property
+    def depths(self) -> Mapping[SSAValue, int]:
+        """Which of them each index and register is."""
+        return self._scope.depths
 
     @property
     def depth(self) -> int:

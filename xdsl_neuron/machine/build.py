@@ -8,14 +8,16 @@ one that is executed piece by piece while it is built (`flush_at`).
 from collections.abc import Callable, Mapping, Sequence
 from math import gcd
 from operator import setitem
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.machine.errors import MachineError
+from xdsl_neuron.machine.iteration import where_it_is
 from xdsl_neuron.machine.memory import Buffer, Pool, Storage, covers, poison_byte
 from xdsl_neuron.machine.nests import (
     Nums,
@@ -78,9 +80,16 @@ class Build:
     """
 
     def __init__(
-        self, slots: Sequence[Slot], depth: int, poison: bool, flush_at: int = 0
+        self,
+        slots: Sequence[Slot],
+        depth: int,
+        poison: bool,
+        flush_at: int = 0,
+        depths: Mapping[SSAValue, int] = MappingProxyType({}),
     ) -> None:
         self.slots = slots
+        self.depths = depths
+        """Which of the values a loop index or a register has, for messages."""
         self.values = [0] * depth
         self.storages: list[Any] = [None] * len(slots)
         self.steps: list[Step] = []
@@ -172,7 +181,7 @@ class Build:
         """First byte and extents of a side in this iteration, bounds checked."""
         problem = side.problem(self.values, ranges)
         if problem is not None:
-            self.refuse(operation, problem)
+            self.refuse(operation, problem, side.rows(self.values, ranges))
         offset = side.offset(self.values)
         if not ranges:
             return offset, side.nums
@@ -180,10 +189,11 @@ class Build:
             offset += low * stride
         return offset, tuple([high - low for low, high in ranges])
 
-    def refuse(self, operation: Operation, problem: str) -> NoReturn:
+    def refuse(self, operation: Operation, problem: str, rows: str = "") -> NoReturn:
         """Raise the error with the iteration it happened in."""
-        where = f" (loop indices {self.values})" if self.values else ""
-        raise MachineError(operation, problem + where)
+        where = where_it_is(operation, self.depths, self.values)
+        parts = ", ".join(part for part in (where, rows) if part)
+        raise MachineError(operation, f"{problem}: {parts}" if parts else problem)
 
     def reads(self, side: Side, offset: int, nums: Nums, strides: Strides) -> None:
         """The next step reads these elements."""

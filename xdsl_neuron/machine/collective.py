@@ -20,9 +20,18 @@ from xdsl_neuron.machine.world import Deadlock, Meeting, Rank, World
 from xdsl_neuron.numerics import collectives
 from xdsl_neuron.system import CollectiveDimension, CollectiveKind
 
-ALONE: Final = "needs other ranks, the machine runs as one; use simulate_ranks"
+_SEVERAL: Final = (
+    "run all of them with nki.simulate_ranks(kernel, [[arguments of rank 0], "
+    "[arguments of rank 1], ...])"
+)
+ALONE: Final = f"needs other ranks, the machine runs as one; {_SEVERAL}"
 _EXCHANGED: Final = ("src", "metadata", "displacements", "dst", "counts")
 _PERMUTES = (CollectiveKind.PERMUTE, CollectiveKind.PERMUTE_REDUCE)
+
+
+def _advice(size: int) -> str:
+    """What to do where so many ranks are too few."""
+    return f"; {_SEVERAL}" if size == 1 else ""
 
 
 class _Meeting(Site):
@@ -68,7 +77,8 @@ class _Meeting(Site):
         """Another rank of the world."""
         size = self.rank.world.size
         if not 0 <= peer < size or peer == self.rank.number:
-            raise self.refuse(f"rank {self.rank.number} of {size} has no peer {peer}")
+            problem = f"rank {self.rank.number} of {size} has no peer {peer}"
+            raise self.refuse(problem + _advice(size))
 
 
 class Compute(_Meeting):
@@ -81,7 +91,8 @@ class Compute(_Meeting):
         self.group = self._group(op)
         problem = op.ratio_error(len(self.group))
         if problem is not None:
-            raise self.refuse(f"{problem}, which are all there are")
+            advice = _advice(self.rank.world.size)
+            raise self.refuse(f"{problem}, which are all there are{advice}")
         act = _meeting(op, self.group)
         self._receives = op.kind.data not in _PERMUTES or any(
             target == self.rank.number for _, target in op.src_target_pairs.data
@@ -115,7 +126,7 @@ class Compute(_Meeting):
                 return group
         raise self.refuse(
             f"rank {number} of {size} is in none of the replica groups "
-            f"{[list(group) for group in groups]}"
+            f"{[list(group) for group in groups]}{_advice(size)}"
         )
 
     def emit(self, build: Build) -> None:
@@ -174,7 +185,8 @@ def _meeting(op: isa.CollectiveCompute, group: tuple[int, ...]) -> Meeting:
         case CollectiveKind.PERMUTE | CollectiveKind.PERMUTE_REDUCE:
             pairs = tuple((s, t) for s, t in op.src_target_pairs.data)
             if any(rank not in group for pair in pairs for rank in pair):
-                raise MachineError(op, f"a rank of the pairs is none of {list(group)}")
+                problem = f"a rank of the pairs is none of {list(group)}"
+                raise MachineError(op, problem + _advice(len(group)))
             return collectives.permute(pairs)
         case CollectiveKind.PERMUTE_IMPLICIT:
             return collectives.permute(collectives.ring(len(group)))
@@ -273,7 +285,7 @@ def _rank_id(scope: Scope, op: isa.GlobalRankId) -> Emitter:
         raise MachineError(
             op,
             f"has world_size {op.world_size.value.data}, but the machine runs as {size}"
-            " rank(s); use simulate_ranks",
+            f" rank(s){_advice(size)}",
         )
     depth = scope.add_register(op.result)
 
@@ -291,7 +303,9 @@ def _processing_rank(scope: Scope, op: isa.ProcessingRankId) -> Emitter:
             found = collectives.processing_rank(group, number, op.iter_id.value.data)
             break
     else:
-        raise MachineError(op, f"rank {number} is in none of the replica groups")
+        advice = "" if scope.rank else f"; {_SEVERAL}"
+        problem = f"rank {number} is in none of the replica groups"
+        raise MachineError(op, problem + advice)
 
     def emit(build: Build) -> None:
         build.values[depth] = found

@@ -176,7 +176,8 @@ class NeuronFunctions(InterpreterFunctions):
         if prepared is None:
             prepared = self._prepared[op] = _prepare(op)
         depth = len(prepared.indices) + len(op.results)
-        build = Build(prepared.slots, depth, self._poison)
+        depths = {value: at for at, value in enumerate(prepared.indices)}
+        build = Build(prepared.slots, depth, self._poison, depths=depths)
         given = dict(zip(op.operands, args, strict=True))
         arrays: list[Bound] = []
         for slot, (value, port) in enumerate(prepared.tensors):

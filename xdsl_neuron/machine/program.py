@@ -129,7 +129,9 @@ class Program:
     def _stream(self, bound: Sequence[Array], outputs: dict[int, Array]) -> None:
         """Plan and execute piece by piece, in bounded memory."""
         analysis = self._analysis
-        build = Build(analysis.slots, analysis.depth, self._poison, _CHUNK)
+        build = Build(
+            analysis.slots, analysis.depth, self._poison, _CHUNK, analysis.depths
+        )
         build.bind_constants(analysis.constants)
         build.outputs = {slot: array_bytes(array) for slot, array in outputs.items()}
         for slot, array in zip(analysis.inputs, bound, strict=True):
@@ -161,7 +163,7 @@ class _Plan:
     """The steps of a function, with the caller's arrays bound when they change."""
 
     def __init__(self, analysis: Analysis, poison: bool) -> None:
-        build = Build(analysis.slots, analysis.depth, poison)
+        build = Build(analysis.slots, analysis.depth, poison, depths=analysis.depths)
         build.bind_constants(analysis.constants)
         for slot in analysis.inputs:
             build.bind(slot, None, defined=True)

@@ -76,7 +76,11 @@ class Side:
             name, first_dim = "0 (flattened)", 0
         # The last element of a descriptor's side begins itemsize bytes before the end.
         size = pitch // self.itemsize if not in_bytes else pitch - self.itemsize + 1
-        self._bound(name, access.offset, first_dim, free, size, ranges)
+        rows = spec.shape[0] if spec.shape and access.partition is None else 0
+        row = pitch // rows if rows else 0
+        if not in_bytes:
+            row //= self.itemsize
+        self._bound(name, access.offset, first_dim, free, size, ranges, row)
 
     def _add(self, offset: Affine, factor: int) -> None:
         if not offset.terms:
@@ -99,6 +103,7 @@ class Side:
         pairs: tuple[tuple[int, int], ...],
         size: int,
         ranges: Sequence[tuple[int, int]],
+        row: int = 0,
     ) -> None:
         """Keep the check of one extent, unless it holds in every iteration."""
         if start.terms:
@@ -111,7 +116,7 @@ class Side:
             else:
                 high += step * (num - 1)
         if low < 0 or high >= size:
-            self._bounds.append(_Bound(name, start, first_dim, pairs, size))
+            self._bounds.append(_Bound(name, start, first_dim, pairs, size, row))
 
     def offset(self, values: Sequence[int]) -> int:
         """The first byte in an iteration."""
@@ -139,6 +144,16 @@ class Side:
                 )
         return None
 
+    def rows(self, values: Sequence[int], ranges: Ranges = _WHOLE) -> str:
+        """Which rows of a tensor in HBM an access that leaves it reaches."""
+        indices = [values[depth] for depth in self._depths]
+        for bound in self._bounds:
+            low, high = bound.reach(indices, ranges)
+            if bound.row > 1 and (low < 0 or high >= bound.size):
+                first, last = low // bound.row, high // bound.row
+                return f"rows {first} to {last} of {-(-bound.size // bound.row)}"
+        return ""
+
     def regroup(self, nums: tuple[int, ...], strides: tuple[int, ...]) -> bool:
         """
         See the same elements with other extents; False where that cannot be.
@@ -163,7 +178,7 @@ class Side:
 class _Bound:
     """The extent of an access along one axis of its tensor, in the tensor's units."""
 
-    __slots__ = ("_first_dim", "_pairs", "_start", "name", "size")
+    __slots__ = ("_first_dim", "_pairs", "_start", "name", "row", "size")
 
     def __init__(
         self,
@@ -172,9 +187,11 @@ class _Bound:
         first_dim: int,
         pairs: tuple[tuple[int, int], ...],
         size: int,
+        row: int,
     ) -> None:
         self.name = name
         self.size = size
+        self.row = row
         self._start = start
         self._first_dim = first_dim
         self._pairs = pairs
