@@ -26,7 +26,7 @@ from xdsl_neuron.tracer.callables import function_of, is_partial, is_wrapped, na
 from xdsl_neuron.tracer.errors import NKITypeError, described
 from xdsl_neuron.tracer.wrong_calls import wrong_call
 
-_VALUES = (int, float, complex, str, bytes, bool, type(None), Enum, type, LanguageDtype)
+_VALUES = (int, float, complex, str, bytes, bool, type(None), Enum, type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,8 @@ class _Collector:
             self.names.append(name)
             self.arrays.append(value)
             kind = value.kind if isinstance(value, TensorSpec) else value.dtype
-            self.key.append((name, tuple(value.shape), kind))
+            truth = isinstance(value, TensorSpec) and value.truth
+            self.key.append((name, tuple(value.shape), kind, truth))
         elif is_sequence(value) and _is_plain(value):
             self.key.append((name, isinstance(value, tuple), len(value)))
             for at, item in enumerate(value):
@@ -162,6 +163,8 @@ class _Collector:
     def _value(self, name: str, value: Any) -> None:
         if isinstance(value, float):
             self.key.append((name, float, repr(value)))
+        elif isinstance(value, LanguageDtype):
+            self.key.append((name, LanguageDtype, value.kind, value.truth))
         elif isinstance(value, _VALUES):
             self.key.append((name, type(value), value))
         elif inspect.isroutine(value):

@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 class LanguageDtype:
     """One element type as the language spells it."""
 
-    __slots__ = ("kind",)
+    __slots__ = ("kind", "truth")
 
-    def __init__(self, kind: DType) -> None:
+    def __init__(self, kind: DType, truth: bool = False) -> None:
         self.kind = kind
+        self.truth = truth
+        """Whether it is `bool_`, a byte that is 0 or 1."""
 
     @property
     def name(self) -> str:
         """The language's name."""
-        return self.kind.nki_name
+        return "bool_" if self.truth else self.kind.nki_name
 
     @property
     def itemsize(self) -> int:
@@ -35,9 +37,11 @@ class LanguageDtype:
     @property
     def dtype(self) -> "np.dtype[np.generic]":
         """The NumPy dtype that stores it; NumPy asks for this attribute."""
+        import numpy as np
+
         from xdsl_neuron.numerics.casts import storage
 
-        return storage(self.kind)
+        return np.dtype(np.bool_) if self.truth else storage(self.kind)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, LanguageDtype):
@@ -48,10 +52,10 @@ class LanguageDtype:
         return hash(self.kind)
 
     def __str__(self) -> str:
-        return self.kind.nki_name
+        return self.name
 
     def __repr__(self) -> str:
-        return f"nl.{self.kind.nki_name}"
+        return f"nl.{self.name}"
 
 
 class FloatLimits:
@@ -86,6 +90,9 @@ class FloatLimits:
 NAMED: Final = {kind: LanguageDtype(kind) for kind in DType}
 """The language's object for each element type."""
 
+BOOL: Final = LanguageDtype(DType.UINT8, truth=True)
+"""Truth values: of the same bytes as uint8, and equal to it."""
+
 _known: dict[object, DType] = {}
 
 
@@ -99,16 +106,28 @@ def dtype_or_none(value: object) -> DType | None:
         return _known[value]
     except (KeyError, TypeError):
         pass
-    name = value if isinstance(value, str) else getattr(value, "name", None)
-    if not isinstance(name, str):
-        name = getattr(value, "__name__", None) or str(value)
     try:
-        found = DType.from_nki(name.removeprefix("torch."))
+        found = DType.from_nki(_spelled(value))
     except ValueError:
         return None
     if isinstance(value, str | type):
         _known[value] = found
     return found
+
+
+def _spelled(value: object) -> str:
+    """The name of a type that is no object of ours."""
+    name = value if isinstance(value, str) else getattr(value, "name", None)
+    if not isinstance(name, str):
+        name = getattr(value, "__name__", None) or str(value)
+    return name.removeprefix("torch.")
+
+
+def spells_bool(value: object) -> bool:
+    """Whether a value names the type of truth values."""
+    if isinstance(value, LanguageDtype):
+        return value.truth
+    return not isinstance(value, DType) and _spelled(value) in ("bool", "bool_")
 
 
 def as_dtype(value: object) -> DType:

@@ -9,6 +9,7 @@ from xdsl_neuron.nki.arguments import as_mask, as_operand
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.ops import Op
 from xdsl_neuron.nki.trace import session
+from xdsl_neuron.nki.truth import computed, made_as
 from xdsl_neuron.tracer.compute import COMPARISONS, promote_type
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, broadcast_tiles
@@ -18,7 +19,6 @@ from xdsl_neuron.tracer.views import View
 
 def apply(op: Op, operands: Sequence[Any], dtype: Any, mask: Any) -> Any:
     """An operation of the language on tiles and numbers; numbers alone stay numbers."""
-    trace = session()
     if len(operands) != op.arity:
         raise NKITypeError(f"{op} takes {op.arity} operands, got {len(operands)}")
     values = [
@@ -26,6 +26,14 @@ def apply(op: Op, operands: Sequence[Any], dtype: Any, mask: Any) -> Any:
     ]
     kind = None if dtype is None else as_dtype(dtype)
     clip = as_mask(mask)
+    found = _applied(op, values, kind, clip)
+    return found if dtype is None else made_as(found, dtype)
+
+
+def _applied(
+    op: Op, values: list[View | Number], kind: DType | None, clip: Mask | None
+) -> View:
+    trace = session()
     if not any(isinstance(value, View) for value in values):
         raise NKITypeError(f"{op} needs a tile among its operands, got {values}")
     if op.name == "fmod":
@@ -43,19 +51,14 @@ def apply(op: Op, operands: Sequence[Any], dtype: Any, mask: Any) -> Any:
     if op.name == "reciprocal":
         return trace.reciprocal(tile, clip, kind)
     if op.name == "copy":
-        return trace.tensor_copy(tile, mask=clip, dtype=kind)
+        made = trace.tensor_copy(tile, mask=clip, dtype=kind)
+        return made_as(made, None, tile)
     if op.name == "negative":
         return trace.tensorscalar(tile, AluOp.MULT, -1.0, mask=clip, dtype=kind)
     if op.name == "logical_not":
-        return trace.tensorscalar(
-            tile,
-            AluOp.IS_EQUAL,
-            0.0,
-            mask=clip,
-            dtype=truth_type(AluOp.IS_EQUAL, kind, values) or DType.UINT8,
-        )
+        return logical_not(tile, kind, clip)
     if op.name == "invert":
-        return trace.tensorscalar(tile, AluOp.BITWISE_XOR, -1, mask=clip, dtype=kind)
+        return inverted(tile, kind, clip)
     if op.name == "sin":
         return sine(tile, kind, clip)
     if op.function is None:
@@ -75,6 +78,23 @@ def truth_type(
     if dtype is not None or op not in COMPARISONS or session().masks_allowed:
         return dtype
     return promote_type(*(each for each in operands if isinstance(each, View)))
+
+
+def logical_not(
+    tile: View, dtype: DType | None = None, mask: Mask | None = None
+) -> View:
+    """1 where the tile is 0."""
+    kind = truth_type(AluOp.IS_EQUAL, dtype, (tile,)) or DType.UINT8
+    made = session().tensorscalar(tile, AluOp.IS_EQUAL, 0.0, mask=mask, dtype=kind)
+    return computed(made, AluOp.IS_EQUAL)
+
+
+def inverted(tile: View, dtype: DType | None = None, mask: Mask | None = None) -> View:
+    """Every bit changed; the logical not of truth values of generation 0.1."""
+    trace = session()
+    if tile.is_truth and trace.masks_allowed:
+        return logical_not(tile, dtype, mask)
+    return trace.tensorscalar(tile, AluOp.BITWISE_XOR, -1, mask=mask, dtype=dtype)
 
 
 def shift_right(dtype: DType) -> AluOp:
@@ -165,13 +185,14 @@ def binary(
     dst: View | None = None,
 ) -> View:
     """`x op y` as a new tile, or in `dst`; a number becomes an immediate."""
-    trace = session()
+    trace, fresh = session(), dtype is None and dst is None
     if isinstance(x, View) and isinstance(y, View):
         if dst is not None:
             x, y = trace.combine_tiles(x, y)
             if x.space is Space.PSUM and y.space is Space.PSUM:
                 y = trace.tensor_copy(y)
-        return trace.tensortensor(op, x, y, mask, dtype, dst=dst)
+        made = trace.tensortensor(op, x, y, mask, dtype, dst=dst)
+        return computed(made, op, x, y) if fresh else made
     tile, number = (x, y) if isinstance(x, View) else (y, x)
     assert isinstance(tile, View)
     assert not isinstance(number, View)
@@ -182,4 +203,5 @@ def binary(
     if reverse and op in _COMMUTED:
         op, reverse = _COMMUTED[op], False
     value = number if op.is_bitvec else float(number)
-    return trace.tensorscalar(tile, op, value, reverse, mask, kind, dst=dst)
+    made = trace.tensorscalar(tile, op, value, reverse, mask, kind, dst=dst)
+    return computed(made, op, tile, number) if fresh else made

@@ -55,10 +55,20 @@ def seen(array: "Array", output: Output) -> "Array":
 
     if output.dtype is not None:
         array = array.reshape(-1).view(storage(output.dtype))
+    if output.truth:
+        array = as_bools(array)
     if output.steps is None:
         return array if array.shape == output.shape else array.reshape(output.shape)
     strides = [step * array.itemsize for step in output.steps]
     return as_strided(array.reshape(-1), output.shape, strides)
+
+
+def as_bools(array: "Array") -> "Array":
+    """Bytes as NumPy's bools: the very bytes, unless some is neither 0 nor 1."""
+    import numpy as np
+
+    raw = array.view(np.uint8)
+    return raw.view(np.bool_) if raw.max(initial=0) <= 1 else raw != 0
 
 
 def assemble(result: Result, outputs: "Sequence[Array]") -> Any:

@@ -72,13 +72,15 @@ class Output:
     A returned tensor: the output's position, the shape it has for the caller.
 
     `steps` (in elements, one a dimension) say where the elements are if they are in
-    another order than the output's, `dtype` what its bytes are seen as.
+    another order than the output's, `dtype` what its bytes are seen as, `truth`
+    whether they are bools.
     """
 
     position: int
     shape: tuple[int, ...]
     steps: tuple[int, ...] | None = None
     dtype: DType | None = None
+    truth: bool = False
 
 
 Result = Output | tuple["Result", ...] | None
@@ -143,6 +145,8 @@ def _trace(
         mutable = mutable_parameters(function)
         for buffer in trace.arguments:
             buffer.immutable = buffer.name.partition(".")[0] not in mutable
+    for buffer, spec in zip(trace.arguments, binding.specs(), strict=True):
+        buffer.truth = spec.truth
     tensors = [trace.view.of(buffer) for buffer in trace.arguments]
     args, kwargs = binding.with_tensors(tensors)
     with tracing(trace):
@@ -265,6 +269,7 @@ class _Outputs:
             shape,
             None if in_order else tuple(step for step, _ in pairs),
             None if kind is value.base.type.dtype else kind,
+            value.is_truth,
         )
 
     def _check(self, view: View) -> None:

@@ -7,7 +7,14 @@ from typing import Any
 
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.nki.arguments import as_shape
-from xdsl_neuron.nki.dtype import NAMED, LanguageDtype, as_dtype, dtype_or_none
+from xdsl_neuron.nki.dtype import (
+    BOOL,
+    NAMED,
+    LanguageDtype,
+    as_dtype,
+    dtype_or_none,
+    spells_bool,
+)
 from xdsl_neuron.tracer.errors import NKITypeError
 
 
@@ -17,11 +24,13 @@ class TensorSpec:
 
     kind: DType
     shape: tuple[int, ...]
+    truth: bool = False
+    """Whether its elements are bools."""
 
     @property
     def dtype(self) -> LanguageDtype:
         """The element type as the language names it."""
-        return NAMED[self.kind]
+        return BOOL if self.truth else NAMED[self.kind]
 
 
 def tensor_spec(dtype: Any, shape: Sequence[int]) -> TensorSpec:
@@ -35,7 +44,7 @@ def tensor_spec(dtype: Any, shape: Sequence[int]) -> TensorSpec:
             return TensorSpec(DType.from_ir(dtype), as_shape(shape))
         except ValueError:
             pass  # not an IR name: the language's names follow
-    return TensorSpec(as_dtype(dtype), as_shape(shape))
+    return TensorSpec(as_dtype(dtype), as_shape(shape), spells_bool(dtype))
 
 
 def is_array(value: object) -> bool:
@@ -61,4 +70,5 @@ def spec_of(value: Any, name: str) -> TensorSpec:
         raise NKITypeError(
             f"argument '{name}' has dtype {value.dtype}, which is not one of: {names}"
         )
-    return TensorSpec(kind, tuple(int(extent) for extent in value.shape))
+    shape = tuple(int(extent) for extent in value.shape)
+    return TensorSpec(kind, shape, spells_bool(value.dtype))

@@ -3,7 +3,7 @@
 from typing import Any, NoReturn, Self
 
 from xdsl_neuron.nki.arguments import as_integers
-from xdsl_neuron.nki.dtype import NAMED, LanguageDtype, as_dtype
+from xdsl_neuron.nki.dtype import BOOL, NAMED, LanguageDtype, as_dtype
 from xdsl_neuron.nki.enums import REGION_OF, MemoryRegion
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError
 from xdsl_neuron.tracer.index import as_integer, is_integer
@@ -28,7 +28,7 @@ class LanguageTensor(View):
     @property
     def dtype(self) -> LanguageDtype:
         """The element type."""
-        return NAMED[self.layout.dtype]
+        return BOOL if self.is_truth else NAMED[self.layout.dtype]
 
     @property
     def buffer(self) -> MemoryRegion:

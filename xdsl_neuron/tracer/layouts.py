@@ -43,6 +43,8 @@ class Buffer:
     """Whether the language forbids to write it."""
     region: str | None = None
     """What the language calls its memory, where that says more than the space."""
+    truth: bool = False
+    """Whether its bytes are truth values, the language's bool."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

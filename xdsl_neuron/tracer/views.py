@@ -64,6 +64,11 @@ class View:
         return tuple([num for _, num in self.layout.pairs])
 
     @property
+    def is_truth(self) -> bool:
+        """Whether the elements are truth values, the language's bool."""
+        return self.base.truth and self.layout.dtype is DType.UINT8
+
+    @property
     def ndim(self) -> int:
         """Number of dimensions."""
         return len(self.layout.pairs)

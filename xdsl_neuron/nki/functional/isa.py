@@ -64,6 +64,7 @@ from xdsl_neuron.nki.isa.matrix import get_nc_version
 from xdsl_neuron.nki.ops import as_alu, as_function
 from xdsl_neuron.nki.stages import as_second_stage, as_stage
 from xdsl_neuron.nki.trace import session
+from xdsl_neuron.nki.truth import made_as
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.index import IndexExpr
 from xdsl_neuron.tracer.views import View
@@ -232,13 +233,15 @@ def tensor_copy(
     **hidden: Any,
 ) -> View:
     """A copy on chip."""
-    return session().tensor_copy(
-        as_view(src, "src"),
+    source = as_view(src, "src")
+    made = session().tensor_copy(
+        source,
         mask=as_mask(mask),
         dtype=_kind(dtype),
         engine=as_engine(engine),
         **hidden_options("tensor_copy", hidden),
     )
+    return made_as(made, dtype, source)
 
 
 @one_instruction

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from typing import Any, NoReturn, Self
 
 from xdsl_neuron.isa import AluOp
-from xdsl_neuron.nki.elementwise import absolute, binary, shift_right
+from xdsl_neuron.nki.elementwise import absolute, binary, inverted, shift_right
 from xdsl_neuron.nki.ops import as_op, is_op
 from xdsl_neuron.nki.tensor import LanguageTensor
 from xdsl_neuron.nki.trace import session
@@ -170,7 +170,8 @@ class Operators(LanguageTensor):
         return absolute(self)
 
     def __invert__(self) -> View:
-        return session().tensorscalar(self, AluOp.BITWISE_XOR, -1)
+        """Of truth values the logical not, as NumPy's."""
+        return inverted(self)
 
     def __matmul__(self, other: Any) -> NoReturn:
         raise NKISyntaxError("'@' is not an operator of tiles; use nl.matmul(x, y)")

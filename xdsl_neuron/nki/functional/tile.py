@@ -19,6 +19,7 @@ from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.elementwise import binary
 from xdsl_neuron.nki.functional.operators import Operators
 from xdsl_neuron.nki.trace import session
+from xdsl_neuron.nki.truth import made_as
 from xdsl_neuron.tracer.compute import COMPARISONS
 from xdsl_neuron.tracer.errors import NKIAttributeError, NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.frames import placed_at
@@ -109,7 +110,7 @@ class Tile(Operators):
 
     def astype(self, dtype: Any) -> View:
         """A copy cast to another type."""
-        return session().tensor_copy(self, dtype=as_dtype(dtype))
+        return made_as(session().tensor_copy(self, dtype=as_dtype(dtype)), dtype)
 
     def broadcast_to(self, shape: Any) -> View:
         """The tile repeated to `shape`."""

@@ -6,7 +6,7 @@ from typing import Any
 from xdsl_neuron.isa import Space
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_integer, as_number, as_view
-from xdsl_neuron.nki.dtype import NAMED, as_dtype
+from xdsl_neuron.nki.dtype import BOOL, NAMED, as_dtype
 from xdsl_neuron.nki.enums import REGION_OF
 from xdsl_neuron.nki.language.tensors import as_address, fill, make_tensor, request
 from xdsl_neuron.nki.trace import session
@@ -123,7 +123,7 @@ def empty_like(
     like = as_view(x if a is None else a, "x")
     return ndarray(
         like.shape,
-        dtype or NAMED[like.element_type],
+        dtype or (BOOL if like.is_truth else NAMED[like.element_type]),
         buffer or REGION_OF[like.space],
         name,
     )
@@ -142,7 +142,7 @@ def zeros_like(
     like = as_view(x if a is None else a, "x")
     return zeros(
         like.shape,
-        dtype or NAMED[like.element_type],
+        dtype or (BOOL if like.is_truth else NAMED[like.element_type]),
         buffer or REGION_OF[like.space],
         name,
     )

@@ -22,6 +22,7 @@ from xdsl_neuron.nki.arguments import (
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.nki.elementwise import sine
 from xdsl_neuron.nki.trace import session
+from xdsl_neuron.nki.truth import made_as
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Mask
 from xdsl_neuron.tracer.views import View
@@ -42,9 +43,10 @@ def load(src: Any, dtype: Any = None, *, mask: Any = None, **hidden: Any) -> Vie
     source = _with_dims(as_view(src, "src"))
     if source.space is not Space.HBM:
         raise NKITypeError(f"load reads a tensor in hbm, got {source!r}")
-    return session().load(
+    made = session().load(
         source, as_mask(mask), _kind(dtype), **dma_options("load", hidden)
     )
+    return made_as(made, dtype, source)
 
 
 @api
@@ -70,7 +72,8 @@ def load_transpose2d(src: Any, dtype: Any = None, *, mask: Any = None) -> View:
         raise NKITypeError(
             f"load_transpose2d reads a two-dimensional tile in hbm, got {source!r}"
         )
-    return session().dma_transpose(source, (1, 0), as_mask(mask), dtype=_kind(dtype))
+    made = session().dma_transpose(source, (1, 0), as_mask(mask), dtype=_kind(dtype))
+    return made_as(made, dtype, source)
 
 
 @api
@@ -102,9 +105,9 @@ def gather_flattened(
 @api
 def copy(src: Any, *, mask: Any = None, dtype: Any = None) -> View:
     """Copies a tile on chip."""
-    return session().tensor_copy(
-        as_view(src, "src"), mask=as_mask(mask), dtype=_kind(dtype)
-    )
+    source = as_view(src, "src")
+    made = session().tensor_copy(source, mask=as_mask(mask), dtype=_kind(dtype))
+    return made_as(made, dtype, source)
 
 
 @api
@@ -120,10 +123,9 @@ def matmul(x: Any, y: Any, transpose_x: bool = False, *, mask: Any = None) -> Vi
 @api
 def transpose(x: Any, dtype: Any = None, *, mask: Any = None) -> View:
     """Swaps the two dimensions of a tile (tensor engine)."""
-    trace = session()
-    return trace.transpose(
-        trace.in_sbuf(as_view(x, "x")), dtype=_kind(dtype), mask=as_mask(mask)
-    )
+    trace, tile = session(), as_view(x, "x")
+    made = trace.transpose(trace.in_sbuf(tile), dtype=_kind(dtype), mask=as_mask(mask))
+    return made_as(made, dtype, tile)
 
 
 @api
@@ -131,13 +133,15 @@ def where(
     condition: Any, x: Any, y: Any, dtype: Any = None, *, mask: Any = None
 ) -> View:
     """`x` where `condition` is not 0, else `y`."""
-    return session().select(
+    on_true, on_false = as_operand(x, "x"), as_operand(y, "y")
+    made = session().select(
         as_view(condition, "condition"),
-        as_operand(x, "x"),
-        as_operand(y, "y"),
+        on_true,
+        on_false,
         as_mask(mask),
         _kind(dtype),
     )
+    return made_as(made, dtype, on_true, on_false)
 
 
 @api
@@ -198,9 +202,10 @@ min = _reduction("min", AluOp.MIN)
 @api
 def all(x: Any, axis: Any, dtype: Any = None, *, mask: Any = None) -> View:
     """1 where all elements are not 0, in the input's type by default."""
-    return session().tensorreduce(
+    made = session().tensorreduce(
         AluOp.LOGICAL_AND, as_view(x, "x"), as_axes(axis), as_mask(mask), _kind(dtype)
     )
+    return made_as(made, dtype)
 
 
 @api

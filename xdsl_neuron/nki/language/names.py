@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from xdsl_neuron.arch import TRN1, Arch
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.nki.dtype import NAMED, FloatLimits
+from xdsl_neuron.nki.dtype import BOOL, NAMED, FloatLimits
 from xdsl_neuron.nki.enums import MemoryRegion
 from xdsl_neuron.nki.generations import refuse_name
 from xdsl_neuron.nki.ops import OPS
@@ -46,9 +46,7 @@ class _TileSize:
 
 tile_size: Final = _TileSize()
 
-_DTYPES: Final = {kind.nki_name: NAMED[kind] for kind in DType} | {
-    "bool_": NAMED[DType.UINT8]
-}
+_DTYPES: Final = {kind.nki_name: NAMED[kind] for kind in DType} | {"bool_": BOOL}
 
 VALUES: Final[dict[str, Any]] = {
     **_DTYPES,

@@ -10,7 +10,7 @@ from xdsl_neuron.dialects.blocks import usable_bytes
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import LoopKind, Space
 from xdsl_neuron.nki.arguments import as_integer, as_name, as_shape, is_sequence
-from xdsl_neuron.nki.dtype import as_dtype
+from xdsl_neuron.nki.dtype import as_dtype, spells_bool
 from xdsl_neuron.nki.enums import MemoryRegion, as_region
 from xdsl_neuron.nki.placement import Placement
 from xdsl_neuron.nki.trace import session
@@ -33,6 +33,7 @@ class Request(NamedTuple):
     shape: tuple[int, ...]
     par: int
     dtype: DType
+    truth: bool
     region: MemoryRegion
     name: str | None
     placement: Placement
@@ -50,6 +51,7 @@ def request(shape: Any, dtype: Any, buffer: Any, name: Any) -> Request:
         as_shape(sizes),
         marked[0] if marked else 0,
         as_dtype(dtype),
+        spells_bool(dtype),
         buffer.region,
         as_name(name),
         buffer,
@@ -87,6 +89,7 @@ def make_tensor(
     region, shape = wanted.region, wanted.shape
     if region.space is Space.HBM:
         buffer = _hbm(wanted)
+        buffer.truth = wanted.truth
         if not trace.masks_allowed:
             buffer.region = region.value
         return trace.view.of(buffer)
@@ -105,6 +108,7 @@ def make_tensor(
         blocks=max(prod(shape[:at]), 1),
         addresses=addresses,
     )
+    buffer.truth = wanted.truth
     view = trace.view.of(buffer)
     if not at:
         return view
