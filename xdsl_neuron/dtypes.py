@@ -204,13 +204,35 @@ def promote(a: DType, b: DType) -> DType:
     return result
 
 
+class TypedInt(int):
+    """An integer with a type of its own, as `np.int8(3)` has one."""
+
+    kind: DType
+
+
+class TypedFloat(float):
+    """A number with a type of its own, as `np.float16(2)` has one."""
+
+    kind: DType
+
+
+def typed_number(value: float, kind: DType) -> float:
+    """A Python number that promotes as `kind` does."""
+    number = TypedInt(value) if isinstance(value, int) else TypedFloat(value)
+    number.kind = kind
+    return number
+
+
 def promote_scalar(a: DType, value: float) -> DType:
     """
-    The result type of an operation with a Python bool, int or float (nki.md 5.1).
+    The result type of an operation with a number (nki.md 5.1).
 
-    A bool counts as uint8, an int as int32, a float as float32, whatever its value
-    (our choice: an int beyond int32 does not change the type).
+    A Python bool counts as uint8, an int as int32, a float as float32, whatever its
+    value (our choice: an int beyond int32 does not change the type); a number that has
+    a type counts as that.
     """
+    if isinstance(value, TypedInt | TypedFloat):
+        return promote(a, value.kind)
     if isinstance(value, bool):
         return promote(a, DType.UINT8)
     return promote(a, DType.INT32 if isinstance(value, int) else DType.FLOAT32)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final, TypeGuard
 
+from xdsl_neuron.dtypes import DType, typed_number
+from xdsl_neuron.nki.dtype import dtype_or_none
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.dma import validate_dma_qos
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError, described
@@ -49,8 +51,14 @@ def as_number(value: Any, what: str) -> Number:
 
 
 def as_operand(value: Any, what: str) -> View | Number:
-    """A tensor or a number."""
-    return value if isinstance(value, View) else as_number(value, what)
+    """A tensor or a number; a NumPy number keeps its type, if that is one of NKI's."""
+    if isinstance(value, View):
+        return value
+    number = as_number(value, what)
+    kind = None if number is value else dtype_or_none(getattr(value, "dtype", None))
+    if kind is None or kind.bytes > DType.FLOAT32.bytes:
+        return number
+    return typed_number(number, kind)
 
 
 def as_optional_operand(value: Any, what: str) -> View | Number | None:

@@ -65,6 +65,7 @@ from xdsl_neuron.nki.ops import as_alu, as_function
 from xdsl_neuron.nki.stages import as_second_stage, as_stage
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.nki.truth import made_as
+from xdsl_neuron.tracer.compute import promote_type
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.index import IndexExpr
 from xdsl_neuron.tracer.views import View
@@ -100,13 +101,14 @@ def tensor_tensor(
     engine: Any = _UNKNOWN,
     **hidden: Any,
 ) -> View:
-    """`data1 op data2`."""
+    """`data1 op data2`, of their promoted type also where it compares."""
+    first, second = as_view(data1, "data1"), as_view(data2, "data2")
     return session().tensortensor(
         as_alu(op, "tensor_tensor"),
-        as_view(data1, "data1"),
-        as_view(data2, "data2"),
+        first,
+        second,
         as_mask(mask),
-        _kind(dtype),
+        _kind(dtype) or promote_type(first, second),
         engine=as_engine(engine),
         **hidden_options("tensor_tensor", hidden),
     )
@@ -127,17 +129,18 @@ def tensor_scalar(
     engine: Any = _UNKNOWN,
     **hidden: Any,
 ) -> View:
-    """`(data op0 operand0) op1 operand1`."""
+    """`(data op0 operand0) op1 operand1`, of the type of `data`."""
+    tile = as_view(data, "data")
     api_name = "tensor_scalar"
     first = as_stage(op0, operand0, reverse0, api_name, ("op0", "operand0"))
     second = as_second_stage(op1, operand1, reverse1, api_name, ("op1", "operand1"))
     return session().tensorscalar(
-        as_view(data, "data"),
+        tile,
         first.op,
         first.scalar,
         first.reverse,
         as_mask(mask),
-        _kind(dtype),
+        _kind(dtype) or tile.element_type,
         op1=second[0],
         scalar1=second[1],
         reverse1=second[2],

@@ -19,6 +19,7 @@ from xdsl_neuron.nki.isa.accumulators import as_on_false
 from xdsl_neuron.nki.ops import OPS, as_alu, as_function
 from xdsl_neuron.nki.stages import as_stage
 from xdsl_neuron.nki.trace import session
+from xdsl_neuron.tracer.compute import promote_type
 from xdsl_neuron.tracer.errors import NKIValueError
 from xdsl_neuron.tracer.views import View
 
@@ -69,16 +70,17 @@ def tensor_tensor_scan(
     **hidden: Any,
 ) -> View:
     """`r = (data0[i] op0 r) op1 data1[i]` at every i, r starts as `initial`."""
+    first, second = as_view(data0, "data0"), as_view(data1, "data1")
     return session().tensor_tensor_scan(
-        as_view(data0, "data0"),
-        as_view(data1, "data1"),
+        first,
+        second,
         as_operand(initial, "initial"),
         as_alu(op0, "tensor_tensor_scan", "op0"),
         as_alu(op1, "tensor_tensor_scan", "op1"),
         as_flag(reverse0, "reverse0"),
         as_flag(reverse1, "reverse1"),
         as_mask(mask),
-        as_optional_dtype(dtype),
+        as_optional_dtype(dtype) or promote_type(first, second),
         **hidden_options("tensor_tensor_scan", hidden),
     )
 

@@ -215,11 +215,14 @@ def mean(
     """
     The sum over the free dimensions `axis` divided by the number of elements.
 
+    Of integers it is fp32 in generation 0.1 (nki.language.mean of 2.23).
     A mask leaves elements out of both: how many it keeps of a row is counted by the
     same reduction over ones.
     """
     trace, tile, axes, clip = session(), as_view(x, "x"), as_axes(axis), as_mask(mask)
-    kind = _kind(dtype) or tile.element_type
+    fractions = trace.masks_allowed and tile.element_type.is_integer
+    own = DType.FLOAT32 if fractions else tile.element_type
+    kind = _kind(dtype) or own
     keepdims = as_flag(keepdims, "keepdims")
     total = trace.tensorreduce(
         AluOp.ADD,
@@ -249,13 +252,19 @@ def _rows_of(mask: Mask, tile: View, result: View) -> Mask | None:
 def var(
     x: Any, axis: Any, dtype: Any = None, keepdims: bool = False, *, mask: Any = None
 ) -> View:
-    """The mean of the squared distance to the mean (penguin.md 7.1)."""
+    """
+    The mean of the squared distance to the mean (penguin.md 7.1).
+
+    From 0.2 on the reduced dimensions stay, whatever `keepdims` says (nki.language.var
+    of 2.29).
+    """
     trace, tile, axes, clip = session(), as_view(x, "x"), as_axes(axis), as_mask(mask)
     centre = mean(tile, axes, dtype=DType.FLOAT32, mask=clip, keepdims=True)
     distance = trace.tensortensor(AluOp.SUBTRACT, tile, centre, clip, DType.FLOAT32)
     square = trace.tensortensor(AluOp.MULT, distance, distance, clip)
     kind = _kind(dtype) or tile.element_type
-    return mean(square, axes, dtype=kind, mask=clip, keepdims=keepdims)
+    stay = as_flag(keepdims, "keepdims") or not trace.masks_allowed
+    return mean(square, axes, dtype=kind, mask=clip, keepdims=stay)
 
 
 @api
