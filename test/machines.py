@@ -9,7 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 
 from xdsl_neuron.dialects import register_dialects
-from xdsl_neuron.machine import MachineOptions, Program, prepare
+from xdsl_neuron.machine import MachineOptions, Program, Unwritten, prepare
 from xdsl_neuron.parsing import parse_module
 from xdsl_neuron.passes import get_all_passes
 from xdsl_neuron.verification import verify
@@ -49,9 +49,11 @@ def run(text: str, *arrays: Array, options: MachineOptions = UNROLLED) -> list[A
     """The outputs of a text in both modes, which must agree in every bit."""
     module = parsed(text)
     copies = [np.array(array, copy=True) for array in arrays]
-    expected = prepare(module, options).run(copies)
-    again = prepare(module, STREAMED).run(list(arrays))
+    left: tuple[list[Unwritten], list[Unwritten]] = ([], [])
+    expected = prepare(module, options).run(copies, left[0])
+    again = prepare(module, STREAMED).run(list(arrays), left[1])
     if options is UNROLLED:
+        assert left[0] == left[1]
         assert [a.tobytes() for a in again] == [a.tobytes() for a in expected]
         assert [a.tobytes() for a in arrays] == [a.tobytes() for a in copies]
     return expected

@@ -20,7 +20,7 @@ from xdsl.printer import Printer
 from xdsl.transforms import get_all_passes as upstream_passes
 
 from xdsl_neuron.dialects import register_dialects
-from xdsl_neuron.machine import prepare
+from xdsl_neuron.machine import Unwritten, prepare
 from xdsl_neuron.passes import get_all_passes
 
 Array = npt.NDArray[Any]
@@ -93,10 +93,20 @@ def run_text(text: str, arrays: Sequence[Array]) -> list[bytes]:
     return _run(reread(text), arrays)
 
 
-def _run(module: ModuleOp, arrays: Sequence[Array]) -> list[bytes]:
+def _run(
+    module: ModuleOp, arrays: Sequence[Array], left: list[str] | None = None
+) -> list[bytes]:
+    """
+    The bytes of outputs and mutable inputs.
+
+    What is not written of the outputs is appended to `left`.
+    """
     inputs = [np.array(array, copy=True) for array in arrays]
     program = prepare(module)
-    outputs = program.run(inputs)
+    unwritten: list[Unwritten] = []
+    outputs = program.run(inputs, unwritten)
+    if left is not None:
+        left += map(str, unwritten)
     changed = [
         array
         for array, parameter in zip(inputs, program.inputs, strict=True)
@@ -108,11 +118,18 @@ def _run(module: ModuleOp, arrays: Sequence[Array]) -> list[bytes]:
 def assert_levels_agree(
     module: ModuleOp, arrays: Sequence[Array], *, generic_passes: bool = True
 ) -> dict[str, str]:
-    """All levels give the same bytes, also after xDSL's generic passes."""
+    """
+    All levels give the same bytes, also after xDSL's generic passes.
+
+    They leave the same elements of the outputs unwritten.
+    """
     found = _levels(module)
-    expected = _run(found["penguin"][1], arrays)
+    wanted: list[str] = []
+    expected = _run(found["penguin"][1], arrays, wanted)
     for level, (_, read) in found.items():
-        assert _run(read, arrays) == expected, f"{level} differs from penguin"
+        left: list[str] = []
+        assert _run(read, arrays, left) == expected, f"{level} differs from penguin"
+        assert left == wanted, f"{level} writes other elements than penguin"
         if generic_passes:
             cleaned = printed(apply(read, GENERIC_PASSES))
             assert run_text(cleaned, arrays) == expected, f"{level} after cleaning"
@@ -132,7 +149,8 @@ def assert_kernel_ok(
 
     Traces the kernel, lowers it, checks that the text of each level reads back as
     itself and that all levels give the same bytes. With `expected` (one array per
-    output) the result is compared within the tolerances; both 0 means exactly.
+    output) the result is compared within the tolerances; both 0 means exactly. An
+    output that is not written as a whole is warned of (`UnwrittenOutput`).
     Raises `AssertionError` with the first difference.
     """
     from xdsl_neuron.nki import PERSONALITY

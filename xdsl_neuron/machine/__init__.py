@@ -30,6 +30,7 @@ from xdsl_neuron.machine.program import (  # noqa: E402
     simulate,
 )
 from xdsl_neuron.machine.ranks import Ranks, simulate_ranks  # noqa: E402
+from xdsl_neuron.machine.written import Unwritten, UnwrittenOutput  # noqa: E402
 
 __all__ = [
     "Machine",
@@ -39,6 +40,8 @@ __all__ = [
     "Port",
     "Program",
     "Ranks",
+    "Unwritten",
+    "UnwrittenOutput",
     "default_level",
     "notify",
     "observers",

@@ -18,7 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.iteration import where_it_is
-from xdsl_neuron.machine.memory import Buffer, Pool, Storage, covers, poison_byte
+from xdsl_neuron.machine.memory import Buffer, Pool, Storage, covers, poison
 from xdsl_neuron.machine.nests import (
     Nums,
     Strides,
@@ -28,8 +28,8 @@ from xdsl_neuron.machine.nests import (
     word_transfer,
     word_type,
 )
-from xdsl_neuron.machine.regions import Region, Span
 from xdsl_neuron.machine.sides import Ranges, Side
+from xdsl_neuron.machine.written import Written
 from xdsl_neuron.numerics.casts import storage as numpy_storage
 from xdsl_neuron.numerics.fill import constant
 
@@ -37,8 +37,6 @@ Array: TypeAlias = NDArray[Any]
 Step: TypeAlias = tuple[Callable[..., object], tuple[Any, ...]]
 
 _BYTE: Final = np.dtype(np.uint8)
-_MAX_TRACKED_BYTES: Final = 1 << 28
-"""Size up to which the coverage of a caller's tensor is tracked byte by byte."""
 
 
 class HbmView(NamedTuple):
@@ -98,6 +96,8 @@ class Build:
         self.pool = Pool()
         self.outputs: dict[int, Buffer] = {}
         """Arrays of outputs by slot, where they are known while building."""
+        self.written: dict[int, Written] = {}
+        """What has been written of outputs without an initial value."""
         self.fired: dict[str | None, dict[int, int]] = {}
         """How often each DMA trigger has fired, by its queue."""
         self.iterations = 0
@@ -145,6 +145,10 @@ class Build:
     def bind_output(self, slot: int) -> None:
         """`slot` is an output, which nothing has written."""
         self.bind(slot, self.outputs.get(slot), defined=False)
+        known = self.slots[slot]
+        if known.init is None:
+            written = Written(known.size, known.dtype.bytes)
+            self.storages[slot].written = self.written[slot] = written
 
     def allocate(self, slot: int) -> None:
         """A fresh buffer for `slot`."""
@@ -200,8 +204,8 @@ class Build:
         storage = self.storages[side.slot]
         if storage.defined:
             return
-        coverage = storage.coverage
-        if coverage is not None and coverage.has_all(
+        written = storage.written
+        if written is not None and written.has_all(
             (offset, nums, strides, side.itemsize)
         ):
             return
@@ -217,42 +221,63 @@ class Build:
     ) -> None:
         """The next step writes these elements (those where `where` holds)."""
         storage = self.storages[side.slot]
-        if storage.defined and storage.freshness is None:
+        known = storage.written
+        if storage.defined and storage.freshness is None and known is None:
             return
         span = (offset, nums, strides, side.itemsize)
         if where is None and covers(*span, storage.size):
             storage.defined = True
             if storage.freshness is not None:
                 storage.freshness.written_all()
+            if known is not None:
+                known.whole = True
             return
-        if not storage.defined:
-            self._define_partly(side.slot, storage, span, where)
+        if known is not None:
+            known.add(span, where)
+        if not storage.defined and (known is None or storage.fill_step is None):
+            self._fill(side.slot, storage)
         if storage.freshness is not None:
             storage.freshness.written(span, where)
 
-    def _define_partly(
+    def marks(
         self,
-        slot: int,
-        storage: Storage,
-        span: Span,
-        where: NDArray[np.bool_] | None,
+        side: Side,
+        span: tuple[int, Nums],
+        strides: Strides,
+        mark: Callable[..., object],
+        *arguments: Any,
     ) -> None:
-        tracked = storage.fill_step is not None and storage.size <= _MAX_TRACKED_BYTES
-        if not tracked or self.slots[slot].init is not None:
-            self._fill(slot, storage)
+        """
+        The step before wrote some of these elements, which only a run can tell.
+
+        `mark(flags, *arguments)` sets the flags of their bytes; it is a step where the
+        tensor is an output that is not known to be whole.
+        """
+        written = self.storages[side.slot].written
+        if written is None or written.whole:
             return
-        if storage.coverage is None:
-            storage.coverage = Region(storage.size)
-        storage.coverage.add(span, where)
+        flags = written.found((*span, strides, side.itemsize))
+        steps: list[Step] = [(mark, (flags, *arguments))]
+        if not written.marks:
+            steps.insert(0, (written.forget, ()))
+        for function, given in steps:
+            written.marks.append(len(self.steps))
+            self.emit(function, *given)
 
     def finish_fills(self) -> None:
         """Fill the caller's tensors of which something has been left undefined."""
         for slot in self._bound:
             storage = self.storages[slot]
-            if storage.defined:
-                continue
-            if storage.coverage is None or not storage.coverage.is_full():
+            written = storage.written
+            if written is not None and written.settle():
+                for position in written.marks if self._flush_at == 0 else ():
+                    self.steps[position] = (_nothing, ())
+            elif not storage.defined:
                 self._fill(slot, storage)
+
+    def partly_written(self) -> dict[int, Written]:
+        """The outputs, by slot, that are not known to be written as a whole."""
+        return {slot: each for slot, each in self.written.items() if not each.whole}
 
     def fill(self, slot: int) -> None:
         """Fill the whole of a buffer that nothing has written."""
@@ -267,7 +292,8 @@ class Build:
             dtype = numpy_storage(known.dtype)
             value = constant(known.dtype, known.init)
         elif self._poison:
-            value = np.array(poison_byte(not known.dtype.is_integer), np.uint8)
+            value = poison(known.dtype)
+            dtype = value.dtype
         count = storage.size // dtype.itemsize
         view = self.view(slot, dtype, 0, (count,), (dtype.itemsize,))
         if storage.fill_step is None:

@@ -142,16 +142,19 @@ class Variable(Compute):
         self.group = self._group(op)
         self.names = [name for name in _EXCHANGED if name in self.data]
         rank, world = self.rank.number, self.rank.world
+        self._arrived: Array = np.zeros(0, np.bool_)
 
         def act(outs: Sequence[Any], ins: Sequence[Any]) -> None:
             given: list[dict[str, Array]] = list(ins)
-            collectives.all_to_all_v(
+            arrived = collectives.all_to_all_v(
                 [each["dst"] for each in given],
                 [each["src"] for each in given],
                 [each["metadata"] for each in given],
                 [each.get("displacements") for each in given],
                 [each.get("counts") for each in given],
             )
+            for each, flags in zip(given, arrived, strict=True):
+                each["arrived"] = flags
 
         def meet(*arrays: Array) -> None:
             brought: Any = dict(zip(self.names, arrays, strict=True))
@@ -159,11 +162,22 @@ class Variable(Compute):
                 world.meet(rank, self.group, act, brought, brought)
             except ValueError as error:
                 raise self.refuse(str(error)) from error
+            self._arrived = brought["arrived"]
 
         self._step = self.waiting(meet)
 
     def emit(self, build: Build) -> None:
-        build.emit(self._step, *(self.array(build, name) for name in self.names))
+        # Between what has come the destination stays as it is, so it is read, too.
+        dst = self.sides["dst"]
+        span = self.clipped(build, "dst", FULL)
+        build.reads(dst, *span, dst.strides)
+        arrays = [self.array(build, name, name != "dst") for name in self.names]
+        build.emit(self._step, *arrays)
+        build.marks(dst, span, dst.strides, self._mark)
+
+    def _mark(self, flags: Array) -> None:
+        """Sets the flags of what has come in the last exchange."""
+        flags |= self._arrived.reshape(flags.shape[:-1])[..., None]
 
 
 def _meeting(op: isa.CollectiveCompute, group: tuple[int, ...]) -> Meeting:

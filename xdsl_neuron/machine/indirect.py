@@ -155,9 +155,13 @@ class Gather(Indirect):
         for box in self.boxes(build):
             build.reads(src, *self.table_span(build, box), src.strides)
             # A skipped row stays as it is, so the destination is read, too.
-            build.reads(dst, *self.clipped(build, "dst", box), dst.strides)
+            span = self.clipped(build, "dst", box)
+            build.reads(dst, *span, dst.strides)
             table, out, indices = self.parts(build, box)
             build.emit(self.gather, out, table, indices)
+            rows = self.table_span(build, box)[1]
+            mark = indirect.mark_gathered(rows)
+            build.marks(dst, span, dst.strides, mark, indices)
 
 
 class Scatter(Indirect):
@@ -190,6 +194,8 @@ class Scatter(Indirect):
             build.reads(dst, *self.table_span(build, box), dst.strides)
             table, values, indices = self.parts(build, box)
             build.emit(self.scatter, table, values, indices)
+            span = self.table_span(build, box)
+            build.marks(dst, span, dst.strides, indirect.mark_scattered, indices)
 
 
 def _load(scope: Scope, op: isa.IndirectLoad) -> Emitter:

@@ -12,14 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from xdsl_neuron.access import Pattern
-from xdsl_neuron.machine.regions import Freshness, Region
+from xdsl_neuron.dtypes import DType
+from xdsl_neuron.machine.regions import Freshness
+from xdsl_neuron.machine.written import Written
+from xdsl_neuron.numerics.casts import storage
 
 Buffer = NDArray[np.uint8]
 
 _ALIGNMENT: Final = 64
-_POISON_FLOAT: Final = 0xFF
+_POISON: Final = 0xFF
 """A NaN in every floating point type, also in the scales and halves."""
-_POISON_INTEGER: Final = 0x7E
+_POISON_INTEGER: Final = 4
+"""What integers hold in the vendor's simulator (its guide, "Uninitialized Memory
+Detection", 2.30); floating point types hold NaN."""
 
 
 def new_buffer(size: int) -> Buffer:
@@ -55,11 +60,11 @@ class Storage:
 
     __slots__ = (
         "buffer",
-        "coverage",
         "defined",
         "fill_step",
         "freshness",
         "size",
+        "written",
     )
 
     def __init__(
@@ -71,12 +76,24 @@ class Storage:
         self.freshness = Freshness(size) if psum else None
         self.fill_step: int | None = None
         """Where the fill of a caller's tensor stands if it turns out to be needed."""
-        self.coverage: Region | None = None
+        self.written: Written | None = None
+        """What has been written, for an output without an initial value."""
 
 
-def poison_byte(is_float: bool) -> int:
-    """The byte that fills undefined memory of a type."""
-    return _POISON_FLOAT if is_float else _POISON_INTEGER
+def poison(dtype: DType) -> NDArray[Any]:
+    """The number that fills undefined memory of a type, as bytes or as an integer."""
+    if dtype.is_integer:
+        return np.array(_POISON_INTEGER, storage(dtype))
+    return np.array(_POISON, np.uint8)
+
+
+def poison_text(dtype: DType, poisoned: bool) -> str:
+    """What an element that nothing has written holds, for messages."""
+    if not poisoned:
+        return "0"
+    if dtype.is_integer:
+        return str(_POISON_INTEGER)
+    return "bytes 0xFF" if dtype.is_packed else "NaN"
 
 
 @lru_cache(maxsize=8192)

@@ -11,7 +11,8 @@ class MachineOptions:
 
     Attributes:
         uninitialized_memory: what a buffer holds that nothing has written: `poison` is
-            NaN in floating point types and the byte 0x7E elsewhere.
+            NaN in floating point types and 4 in integers, as in the vendor's simulator
+            (the other types have bytes 0xFF).
         max_unrolled_steps: instructions up to which a plan is kept; a longer program
             is planned again in every run, piece by piece, in bounded memory.
         max_iterations: executions of loop bodies that a program may ask for.

@@ -2,7 +2,7 @@
 
 import gc
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Final
@@ -16,9 +16,10 @@ from xdsl_neuron.machine.binding import Bound, bind
 from xdsl_neuron.machine.build import Array, Build, HbmView, run_steps
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.interface import FunctionOp, Port, find_function
-from xdsl_neuron.machine.memory import array_bytes
+from xdsl_neuron.machine.memory import array_bytes, poison_text
 from xdsl_neuron.machine.options import MachineOptions
 from xdsl_neuron.machine.world import Rank
+from xdsl_neuron.machine.written import Unwritten, Written, find_unwritten
 from xdsl_neuron.numerics.casts import storage
 
 _CHUNK: Final = 2048
@@ -63,14 +64,17 @@ class Program:
         """Prepared calls of one run; 0 where the program is planned while it runs."""
         return 0 if self._plan is None else self._plan.step_count
 
-    def run(self, arrays: Sequence[Any]) -> list[Array]:
+    def run(
+        self, arrays: Sequence[Any], unwritten: list[Unwritten] | None = None
+    ) -> list[Array]:
         """
         The outputs for these inputs, in new arrays; mutable inputs are written.
 
         `arrays` are NumPy's or another library's that NumPy can see (`bind`).
 
         An output that is an input is that array if it is mutable, else a copy. The
-        inputs of the last run stay referenced until the next one.
+        inputs of the last run stay referenced until the next one. What the run left
+        undefined of an output is appended to `unwritten`.
 
         Raises:
             MachineError: an array does not fit its input, or the run failed.
@@ -80,11 +84,14 @@ class Program:
             used = [each.used for each in bound]
             outputs = self._new_outputs()
             if self._plan is None:
-                self._stream(used, outputs)
+                written = self._stream(used, outputs)
             else:
                 self._plan.run(self._by_slot(used, outputs))
                 self._plan.count_references()
+                written = self._plan.written
             self._write_back(bound)
+            if written and unwritten is not None:
+                unwritten += self._unwritten(written)
             return self._results(bound, outputs)
 
     def _bind(self, arrays: Sequence[Any]) -> list[Bound]:
@@ -126,8 +133,22 @@ class Program:
     ) -> dict[int, Array]:
         return dict(zip(self._analysis.inputs, bound, strict=True)) | outputs
 
-    def _stream(self, bound: Sequence[Array], outputs: dict[int, Array]) -> None:
-        """Plan and execute piece by piece, in bounded memory."""
+    def _unwritten(self, written: Mapping[int, Written]) -> Iterator[Unwritten]:
+        """What the last run left of each output that is not whole."""
+        values = self._analysis.signature.outputs
+        for slot, (port, value) in zip(self._analysis.outputs, values, strict=True):
+            if slot in written:
+                holds = poison_text(port.dtype, self._poison)
+                owner = value.owner
+                where = owner if isinstance(owner, Operation) else None
+                found = find_unwritten(written[slot], port, holds, where)
+                if found is not None:
+                    yield found
+
+    def _stream(
+        self, bound: Sequence[Array], outputs: dict[int, Array]
+    ) -> dict[int, Written]:
+        """Plan and execute piece by piece, in bounded memory; what is not whole."""
         analysis = self._analysis
         build = Build(
             analysis.slots, analysis.depth, self._poison, _CHUNK, analysis.depths
@@ -139,6 +160,7 @@ class Program:
         run_nodes(analysis.nodes, build)
         build.finish_fills()
         build.flush()
+        return build.partly_written()
 
     def _write_back(self, bound: Sequence[Bound]) -> None:
         for port, each in zip(self.inputs, bound, strict=True):
@@ -170,6 +192,8 @@ class _Plan:
         run_nodes(analysis.nodes, build)
         build.finish_fills()
         self._steps = build.steps
+        self.written = build.partly_written()
+        """What is written of the outputs that the plan does not know to be whole."""
         self._templates = [
             (position, *build.steps[position])
             for position in dict.fromkeys(build.deferred)

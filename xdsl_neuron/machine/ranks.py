@@ -8,6 +8,7 @@ Every rank runs on its own arrays, all the same function or each one of its own.
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from xdsl.ir import Operation
 
@@ -17,6 +18,7 @@ from xdsl_neuron.machine.interface import find_function
 from xdsl_neuron.machine.options import MachineOptions
 from xdsl_neuron.machine.program import Program
 from xdsl_neuron.machine.world import Rank, World
+from xdsl_neuron.machine.written import Unwritten
 
 
 class Ranks:
@@ -46,9 +48,15 @@ class Ranks:
             for number, name in enumerate(entries)
         )
 
-    def run(self, arrays: Sequence[Sequence[Array]]) -> list[list[Array]]:
+    def run(
+        self,
+        arrays: Sequence[Sequence[Any]],
+        unwritten: Sequence[list[Unwritten]] | None = None,
+    ) -> list[list[Array]]:
         """
         The outputs of every rank for the inputs of every rank.
+
+        `unwritten` has a list for each rank, for what it leaves undefined.
 
         Raises:
             MachineError: an array does not fit, a rank failed, or all ranks wait.
@@ -60,9 +68,12 @@ class Ranks:
             )
         self._world.begin()
         with ThreadPoolExecutor(count) as threads:
+            left = [None] * count if unwritten is None else unwritten
             runs = [
-                threads.submit(self._run, program, given)
-                for program, given in zip(self.programs, arrays, strict=True)
+                threads.submit(self._run, program, given, found)
+                for program, given, found in zip(
+                    self.programs, arrays, left, strict=True
+                )
             ]
             errors = [error for run in runs if (error := run.exception()) is not None]
         if errors:
@@ -70,10 +81,15 @@ class Ranks:
             raise min(errors, key=lambda error: "(deadlock)" in str(error))
         return [run.result() for run in runs]
 
-    def _run(self, program: Program, arrays: Sequence[Array]) -> list[Array]:
+    def _run(
+        self,
+        program: Program,
+        arrays: Sequence[Any],
+        unwritten: list[Unwritten] | None,
+    ) -> list[Array]:
         failed = True
         try:
-            outputs = program.run(arrays)
+            outputs = program.run(arrays, unwritten)
             failed = False
         finally:
             self._world.leave(failed)

@@ -1,5 +1,6 @@
 """Which bytes of a buffer have been written, for definedness and PSUM's freshness."""
 
+from math import gcd
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -15,19 +16,40 @@ _BOOL: Final = np.dtype(np.bool_)
 
 
 class Region:
-    """A set of bytes, as one flag each."""
+    """
+    A set of bytes, as one flag each.
 
-    def __init__(self, size: int) -> None:
-        self._flags = np.zeros(size, np.bool_)
+    One flag stands for `unit` bytes as long as every span consists of such units.
+    """
 
-    def _view(self, span: Span) -> NDArray[Any]:
+    def __init__(self, size: int, unit: int = 1) -> None:
+        self._unit = 1 if size % unit else unit
+        self._flags = np.zeros(size // self._unit, np.bool_)
+
+    def view(self, span: Span) -> NDArray[Any]:
+        """The flags of the span's elements, and of the units of each."""
         offset, nums, strides, itemsize = span
+        unit = self._unit
+        if unit > 1:
+            if gcd(offset, itemsize, *strides) % unit:
+                self._flags, self._unit = self.bytes(), 1
+                return self.view(span)
+            offset, itemsize = offset // unit, itemsize // unit
+            strides = tuple([stride // unit for stride in strides])
         shape, steps = (*nums, itemsize), (*strides, 1)
         return np.ndarray(shape, _BOOL, self._flags, offset, steps)
 
+    def bytes(self) -> NDArray[np.bool_]:
+        """A flag for each byte."""
+        return self._flags if self._unit == 1 else self._flags.repeat(self._unit)
+
+    def clear(self) -> None:
+        """No byte is in the set."""
+        self._flags[...] = False
+
     def add(self, span: Span, where: NDArray[np.bool_] | None = None) -> None:
         """The elements of the span, or those where `where` holds, are in the set."""
-        view = self._view(span)
+        view = self.view(span)
         if where is None:
             view[...] = True
         else:
@@ -35,11 +57,11 @@ class Region:
 
     def holds(self, span: Span) -> NDArray[np.bool_]:
         """For each element of the span whether any of its bytes is in the set."""
-        return np.logical_or.reduce(self._view(span), axis=-1)
+        return np.logical_or.reduce(self.view(span), axis=-1)
 
     def has_all(self, span: Span) -> bool:
         """Whether all bytes of the span are in the set."""
-        return bool(self._view(span).all())
+        return bool(self.view(span).all())
 
     def is_full(self) -> bool:
         """Whether all bytes are in the set."""

@@ -154,6 +154,8 @@ class GatherTranspose(Indirect):
             build.emit(np.copyto, scratch, out)
             build.emit(self._gather, scratch, table, indices)
             build.emit(np.copyto, out, scratch)
+            mark = indirect.mark_gathered(self.table_span(build, box)[1])
+            build.marks(dst, (offset, turned), strides, mark, indices)
             build.pool.give(buffer)
 
 

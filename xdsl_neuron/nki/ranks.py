@@ -7,7 +7,7 @@ from typing import Any
 from xdsl_neuron.nki.binding import Binder
 from xdsl_neuron.nki.configs import configured
 from xdsl_neuron.nki.kernel import Kernel, resolve_grid, resolve_target
-from xdsl_neuron.nki.run import assemble, at_level
+from xdsl_neuron.nki.run import assemble, at_level, warn_unwritten
 from xdsl_neuron.nki.specialise import trace_kernel
 from xdsl_neuron.tracer.errors import NKITypeError
 
@@ -19,7 +19,7 @@ def run_ranks(kernel: Kernel, arguments: Sequence[Sequence[Any]]) -> list[Any]:
     All ranks run one trace, so their tensors have the same shapes and types. They meet
     at collectives (`nki.collectives`).
     """
-    from xdsl_neuron.machine import Ranks, default_level
+    from xdsl_neuron.machine import Ranks, Unwritten, default_level
 
     if not arguments:
         raise NKITypeError("simulate_ranks takes a list of arguments for each rank")
@@ -39,5 +39,8 @@ def run_ranks(kernel: Kernel, arguments: Sequence[Sequence[Any]]) -> list[Any]:
         traced = trace_kernel(binder.function, bound[0], language, arch, grid, options)
     module = at_level(traced.module, default_level.get())
     ranks = Ranks(module, len(bound))
-    outputs = ranks.run([each.arrays for each in bound])
+    unwritten: list[list[Unwritten]] = [[] for _ in bound]
+    outputs = ranks.run([each.arrays for each in bound], unwritten)
+    for number, each in enumerate(unwritten):
+        warn_unwritten(each, f"rank {number}: ")
     return [assemble(traced.result, found) for found in outputs]

@@ -1,7 +1,8 @@
 """Running a traced kernel on arrays; the machine is imported here, when needed."""
 
+import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -10,7 +11,13 @@ from xdsl_neuron.nki.specialise import Output, Result, Traced
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from xdsl_neuron.machine import Unwritten
+
     Array = NDArray[Any]
+
+
+_WARNED: Final[dict[str | tuple[str, type[Warning], int], int]] = {}
+"""Python's own record of what it has shown once."""
 
 
 class Runner:
@@ -33,9 +40,27 @@ class Runner:
         """The kernel's result as arrays; mutable arguments are updated in place."""
         from xdsl_neuron import machine
 
-        outputs = self.program.run(given)
+        unwritten: list[Unwritten] = []
+        outputs = self.program.run(given, unwritten)
+        if unwritten:
+            warn_unwritten(unwritten)
         machine.notify(self.traced.module, self.program)
         return assemble(self.traced.result, outputs)
+
+
+def warn_unwritten(found: "Sequence[Unwritten]", who: str = "") -> None:
+    """
+    Warns of outputs that hold what nothing has written, at their allocations' lines.
+
+    `who` says of which rank they are, if there are several.
+    """
+    from xdsl_neuron.machine import UnwrittenOutput
+
+    for each in found:
+        place = each.place
+        file, line = ("<unknown>", 1) if place is None else (place.file, place.line)
+        warning = UnwrittenOutput(f"{who}{each}", each)
+        warnings.warn_explicit(warning, None, file, line, registry=_WARNED)
 
 
 def at_level(module: ModuleOp, level: str) -> ModuleOp:

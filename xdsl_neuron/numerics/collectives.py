@@ -91,15 +91,17 @@ def all_to_all_v(
     sends: Sequence[Array],
     places: Sequence[Array | None],
     counts: Sequence[Array | None],
-) -> None:
+) -> list[Array]:
     """
     Each rank sends to each as many elements as it says, from where it says.
 
     `sends` of a rank has a row of counts and one of starts in its input, a column for
     each receiver. `places` of a rank says where what each sender sends starts in its
     output, which is else cut evenly. `counts` of a rank receives how many elements
-    each sender sent. Raises `ValueError` where elements leave an array.
+    each sender sent. The result is flags of what has come for each rank. Raises
+    `ValueError` where elements leave an array.
     """
+    arrived: list[Array] = []
     ranks = len(outs)
     flat = [x.reshape(-1).copy() for x in ins]
     wanted = [send.reshape(2, ranks).astype(np.int64) for send in sends]
@@ -109,6 +111,7 @@ def all_to_all_v(
         given = places[target]
         starts = slot * np.arange(ranks) if given is None else given.reshape(-1)
         filled = out.reshape(-1).copy()
+        arrived.append(np.zeros(out.size, np.bool_))
         for source, (count, place) in enumerate(zip(received, starts, strict=True)):
             if not count:
                 continue
@@ -121,10 +124,12 @@ def all_to_all_v(
                     f"{room}"
                 )
             filled[int(place) : int(place) + count] = flat[source][first:][:count]
+            arrived[-1][int(place) : int(place) + count] = True
         out[...] = filled.reshape(out.shape)
         told = counts[target]
         if told is not None:
             told[...] = received.reshape(told.shape)
+    return arrived
 
 
 def ring(count: int) -> tuple[tuple[int, int], ...]:

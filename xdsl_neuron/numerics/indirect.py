@@ -69,6 +69,29 @@ def _gather_some(
 
 
 @cache
+def mark_gathered(table: tuple[int, ...]) -> Kernel:
+    """
+    Kernel(flags, index): sets the flags of what `gather_rows` writes of `out`.
+
+    `flags` is [I..., ..., n], n for each element; `table` the shape of the table.
+    """
+
+    def kernel(flags: Array, index: Array) -> None:
+        valid = in_bounds(_signed(index), table[0])
+        rows = valid.reshape(-1, *(1,) * (len(table) - 1))
+        written = np.broadcast_to(rows, (valid.size, *table[1:]))
+        flags[written.reshape(flags.shape[:-1])] = True
+
+    return kernel
+
+
+def mark_scattered(flags: Array, index: Array) -> None:
+    """Sets the flags [R, ..., n] of what `scatter_rows` writes of its table."""
+    rows = _signed(index)
+    flags[rows[in_bounds(rows, flags.shape[0])]] = True
+
+
+@cache
 def scatter_rows(dst: DType, src: DType, *, skip: bool = False) -> Kernel:
     """
     Kernel(table, x, index): table[index[i]] = x[i], the last of equal indices wins.
