@@ -6,11 +6,11 @@ functional part is `xdsl_neuron.nki.functional`.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from xdsl_neuron.nki import compiler, isa, language
+from xdsl_neuron.nki.absent import absent
 from xdsl_neuron.nki.destination import NkiTensor
-from xdsl_neuron.nki.generations import refuse_name
 from xdsl_neuron.nki.install import install
 from xdsl_neuron.nki.kernel import Kernel, Tracer, as_kernel, make_configured_jit
 from xdsl_neuron.nki.ranks import run_ranks
@@ -58,9 +58,8 @@ def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
     return as_kernel(kernel, PERSONALITY).simulate(args, kwargs)
 
 
-def __getattr__(name: str) -> Any:
-    refuse_name("nki", name)
-    raise AttributeError(f"module 'nki' has no attribute '{name}'")
+def __getattr__(name: str) -> NoReturn:
+    absent("nki", name)
 
 
 __all__ = [

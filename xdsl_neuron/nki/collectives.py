@@ -5,7 +5,7 @@ Every rank runs the same kernel; `nki.simulate_ranks` runs all of them in one pr
 """
 
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute
@@ -18,6 +18,7 @@ from xdsl_neuron.dialects.neuron.system import (
     GroupsAttr,
 )
 from xdsl_neuron.isa import AluOp, Space
+from xdsl_neuron.nki.absent import absent
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import (
     as_integer,
@@ -321,6 +322,10 @@ def _result() -> Affine:
     (value,) = trace.last.operation.results
     value.name_hint = trace.locator.variable() or "rank"
     return trace.add_register(value)
+
+
+def __getattr__(name: str) -> NoReturn:
+    absent("nki.collectives", name)
 
 
 __all__ = [

@@ -4,6 +4,9 @@
 All of it leaves what a kernel computes as it is.
 """
 
+from typing import NoReturn
+
+from xdsl_neuron.nki.absent import absent
 from xdsl_neuron.nki.configs import (
     AddressRotation,
     CompileConfig,
@@ -19,6 +22,11 @@ from xdsl_neuron.nki.functional.compiler import (
     sbuf,
     skip_middle_end_transformations,
 )
+
+
+def __getattr__(name: str) -> NoReturn:
+    absent("nki.compiler", name)
+
 
 __all__ = [
     "AddressRotation",

@@ -6,8 +6,6 @@ What a name was replaced by is said where it is used.
 
 from typing import Final
 
-from xdsl_neuron.tracer.errors import NKIAttributeError
-
 _LANGUAGE: Final = {
     "arange": "is of generation 0.1; use slices or tensor.ap(pattern)",
     "mgrid": "is of generation 0.1; use slices or tensor.ap(pattern)",
@@ -39,10 +37,4 @@ ELSEWHERE: Final = {
     "nki.language": _LANGUAGE,
     "nki.isa": _ISA,
 }
-
-
-def refuse_name(module: str, name: str) -> None:
-    """Raises for a name of another generation; NKIAttributeError says what is there."""
-    reason = ELSEWHERE.get(module, {}).get(name)
-    if reason is not None:
-        raise NKIAttributeError(f"{module}.{name} {reason}")
+"""What to write instead, by module and name."""

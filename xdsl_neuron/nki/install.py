@@ -45,7 +45,11 @@ def _package(name: str, ours: str) -> ModuleType:
     found.__dict__.update(__path__=[], __xdsl_neuron__=True)
     if ours:
         real = import_module(ours)
-        public = {k: v for k, v in vars(real).items() if not k.startswith("__")}
+        public = {
+            k: v
+            for k, v in vars(real).items()
+            if not k.startswith("__") or k == "__getattr__"
+        }
         found.__dict__.update(public, __doc__=real.__doc__, __all__=real.__all__)
     return found
 

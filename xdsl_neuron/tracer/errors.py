@@ -66,6 +66,10 @@ class NKIAttributeError(NKIError, AttributeError):
     """A name that this generation of the language does not have."""
 
 
+class NKIImportError(NKIError, ImportError):
+    """A name that is imported and that this generation does not have."""
+
+
 class NKIRuntimeError(NKIError, RuntimeError):
     """The language is used where there is no kernel."""
 

@@ -15,7 +15,7 @@ _MOST: Final = 24
 
 def close_names(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'a' or 'b'?`, empty where nothing is close."""
-    known = list(known)
+    known = list(dict.fromkeys(known))
     found = get_close_matches(name, known, 2)
     if not found:
         lower = {each.lower(): each for each in known}

@@ -1,7 +1,8 @@
 """The functional generation, `neuronxcc.nki`: tiles are values."""
 
-from typing import Any
+from typing import Any, NoReturn
 
+from xdsl_neuron.nki.absent import absent
 from xdsl_neuron.nki.functional import isa, language
 from xdsl_neuron.nki.functional.measure import baremetal, benchmark, profile
 from xdsl_neuron.nki.functional.personality import PERSONALITY
@@ -37,6 +38,10 @@ def simulate(kernel: Any, **options: Any) -> Kernel:
 def simulate_kernel(kernel: Any, *args: Any, **kwargs: Any) -> Any:
     """Runs a kernel on arrays and returns NumPy arrays."""
     return as_kernel(kernel, PERSONALITY).simulate(args, kwargs)
+
+
+def __getattr__(name: str) -> NoReturn:
+    absent("neuronxcc.nki", name)
 
 
 __all__ = [

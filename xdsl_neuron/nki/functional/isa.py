@@ -1,10 +1,11 @@
 """`neuronxcc.nki.isa`: instructions that return their result (penguin.md 7)."""
 
-from typing import Any
+from typing import Any, NoReturn
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp
+from xdsl_neuron.nki.absent import absent
 from xdsl_neuron.nki.accumulators import as_fold, as_reduce_op
 from xdsl_neuron.nki.api import one_instruction
 from xdsl_neuron.nki.arguments import (
@@ -441,6 +442,11 @@ vector_engine = engine.vector
 scalar_engine = engine.scalar
 gpsimd_engine = engine.gpsimd
 unknown_engine = engine.unknown
+
+
+def __getattr__(name: str) -> NoReturn:
+    absent("neuronxcc.nki.isa", name)
+
 
 __all__ = [
     "_tiled_offloaded_fma",

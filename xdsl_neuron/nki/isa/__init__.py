@@ -1,7 +1,8 @@
 """`nki.isa` of the destination-passing generations: one function per instruction."""
 
-from typing import Any
+from typing import NoReturn
 
+from xdsl_neuron.nki.absent import absent
 from xdsl_neuron.nki.enums import (
     dge_mode,
     dma_engine,
@@ -11,7 +12,6 @@ from xdsl_neuron.nki.enums import (
     oob_mode,
     reduce_cmd,
 )
-from xdsl_neuron.nki.generations import refuse_name
 from xdsl_neuron.nki.instruction import NkiInstruction
 from xdsl_neuron.nki.isa.accumulators import (
     activate2,
@@ -79,9 +79,8 @@ gpsimd_engine = engine.gpsimd
 unknown_engine = engine.unknown
 
 
-def __getattr__(name: str) -> Any:
-    refuse_name("nki.isa", name)
-    raise AttributeError(f"module 'nki.isa' has no attribute '{name}'")
+def __getattr__(name: str) -> NoReturn:
+    absent("nki.isa", name)
 
 
 __all__ = [

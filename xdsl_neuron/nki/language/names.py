@@ -4,9 +4,10 @@ from typing import Any, Final
 
 from xdsl_neuron.arch import TRN1, Arch
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.nki.absent import absent
 from xdsl_neuron.nki.dtype import BOOL, NAMED, FloatLimits
 from xdsl_neuron.nki.enums import MemoryRegion
-from xdsl_neuron.nki.generations import refuse_name
+from xdsl_neuron.nki.generations import ELSEWHERE
 from xdsl_neuron.nki.ops import OPS
 from xdsl_neuron.nki.trace import session
 
@@ -61,8 +62,7 @@ VALUES: Final[dict[str, Any]] = {
 
 def look_up(module: str, name: str) -> Any:
     """The value `nl.<name>`, for a module's `__getattr__`."""
-    refuse_name(module, name)
-    try:
-        return VALUES[name]
-    except KeyError:
-        raise AttributeError(f"module '{module}' has no attribute '{name}'") from None
+    if module in ELSEWHERE and name in ELSEWHERE[module]:
+        absent(module, name)
+    found = VALUES.get(name)
+    return absent(module, name) if found is None else found
