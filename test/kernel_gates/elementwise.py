@@ -151,9 +151,9 @@ CASES = [
     ),
     case(
         "Activation.bias_vector",
-        "'bias' param of 'penguin.activation' must be a vector of type float32,",
+        "'bias' param of 'penguin.activation' must be a vector of any number",
+        lambda x, i, b: activated(bias=sb(64, 1, dtype=nl.tfloat32)),
         lambda x, i, b: activated(bias=sb(64, 1, dtype=INT)),
-        lambda x, i, b: activated(bias=sb(64, 1)),
     ),
     case(
         "Activation.scale_vector",

@@ -67,6 +67,11 @@ def bounded(dst: Any, src: Any) -> None:
     nisa.sequence_bounds(dst, src)
 
 
+def leaky(slope: Any) -> None:
+    x, add = sb(64, 8), nl.add
+    nisa.activate2(tile(64, 8), nl.prelu, x, 1.0, 0.0, add, add, relu_param=slope)
+
+
 CASES = [
     case(
         "AffineSelect.select_in_sbuf",
@@ -217,6 +222,12 @@ CASES = [
         "alpha is used only by Prelu, got Exp",
         lambda x, i, b: staged(1.0, None, nl.add, None, relu_param=0.5),
         lambda x, i, b: staged(1.0, None, nl.add, None),
+    ),
+    case(
+        "Activate2.slope_given",
+        "'slope' must hold one element for each of 64 partitions, got",
+        lambda x, i, b: leaky(sb(64, 2)),
+        lambda x, i, b: leaky(sb(64, 1)),
     ),
     case(
         "Activate2.same_shape",

@@ -124,7 +124,7 @@ def activate2_reduce(d: Draw) -> None:
     name = d.pick(tuple(FUNCTIONS))
     a = d.tile((rows, *free), d.pick(("f32", "bf16")), plain=True)
     out = d.tile((rows, *free), "f32", written=True)
-    result = d.tile((rows, 1), "f32", written=True)
+    result = d.tile((rows, 1), d.pick(("f32", "bf16", "f16")), written=True)
     scale = d.pick((0.5, -2.0))
     d.run(
         f"penguin.activate2_reduce {name} {out} <- {a}, reduce_res = {result}"

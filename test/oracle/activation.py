@@ -142,7 +142,8 @@ def _affine(d: Draw, reduces: bool) -> None:
     bias: Array = np.zeros((1, 1), F32)
     if d.chance(2) and not (name == "Reciprocal" and d.level == 20):
         if d.chance(2):
-            column = d.column(a, d.pick(("f32", "bf16", "f16")), plain=plain)
+            types = [each for each in NUMBERS if each != "tf32"]
+            column = d.column(a, d.pick(types), plain=plain)
             operands += f", bias = {column}"
             bias = column.wide
         else:
@@ -167,7 +168,7 @@ def _affine(d: Draw, reduces: bool) -> None:
         )
         expect(d, out, found, mask)
         return
-    sums = d.tile((shape[0], 1), "f32", written=True)
+    sums = d.tile((shape[0], 1), d.pick(NUMBERS), written=True)
     d.run(
         f"penguin.activation_accumulation {name} {out} <- {a}, reduce_res = {sums}"
         f"{operands}{where}"
@@ -235,6 +236,10 @@ def _numbers(found: Near, dtype: str) -> Result:
     return Result(narrow(found.values.astype(F32), dtype), "numbers")
 
 
+SUMS = ("f8e4m3", "f8e5m2", "f16", "bf16", "f32", "tf32")
+"""Those of a sum of exponentials (nki.isa.exponential of NKI 0.6)."""
+
+
 def _exponential(d: Draw, reduces: bool) -> None:
     d.arch(40)
     shape = (d.partitions(), *d.free())
@@ -255,7 +260,7 @@ def _exponential(d: Draw, reduces: bool) -> None:
         d.run(f"penguin.exponential {out} <- {a}{operand}{where}{fields(text)}")
         d.expect(out, found, mask)
         return
-    sums = d.tile((shape[0], 1), "f32", written=True)
+    sums = d.tile((shape[0], 1), d.pick(SUMS), written=True)
     d.run(
         f"penguin.exponential_reduce {out} <- {a}, reduce_res = {sums}{operand}{where}"
         f"{fields(text)}"

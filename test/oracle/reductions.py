@@ -225,7 +225,7 @@ def tensor_scalar_reduce(d: Draw) -> None:
     op = d.pick(("add", "mult", "subtract", "max") if sums else EXACT)
     a = d.tile((shape[0], *source), d.pick(NUMBERS), plain=sums)
     out = destination(d, shape, d.pick(NUMBERS), "", a)
-    result = d.tile((shape[0], 1), "f32", written=True)
+    result = d.tile((shape[0], 1), d.pick(NUMBERS), written=True)
     given = scalar(d, 0, a, ("f32",))
     if sums and given.column is not None:
         given.column.array[...] = np.clip(np.nan_to_num(given.column.array), -4, 4)
@@ -241,7 +241,8 @@ def tensor_scalar_reduce(d: Draw) -> None:
     value = apply(op, a.wide, given.wide, reverse=reverse)
     d.expect(out, Result(narrow(value, out.dtype), compared(op)), mask)
     rows = any_of(mask)
-    d.expect(result, _row_result(reduce_op, value, mask), rows)
+    found = settled(_row_result(reduce_op, value, mask), result.dtype)
+    d.expect(result, found, rows)
 
 
 def _row_result(op: str, values: Array, where: Array) -> Near | Result:

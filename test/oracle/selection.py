@@ -22,7 +22,7 @@ from oracle.numbers import (
     narrow,
     wide,
 )
-from oracle.reductions import fold
+from oracle.reductions import fold, settled
 
 COMPARES: Final = {
     "is_equal": np.equal,
@@ -169,7 +169,7 @@ def select_reduce(d: Draw) -> None:
         (shape[0], *d.another(shape[1:])), d.pick(types), space=tile_space(d, "")
     )
     out = destination(d, shape, d.pick(types), "", a)
-    result = d.tile((shape[0], 1), "f32", written=True)
+    result = d.tile((shape[0], 1), d.pick(FLOATS), written=True)
     if d.chance(2):
         column = d.column(a)
         operand, text, other = f", on_false = {column}", "", column.wide
@@ -186,7 +186,8 @@ def select_reduce(d: Draw) -> None:
     values = np.where(true, a.wide, other).astype(F32)
     # The values pass fp32 on their way to the accumulator.
     d.expect(out, Result(narrow(values, out.dtype)), mask)
-    d.expect(result, fold("max", values, mask), any_of(mask))
+    most = settled(fold("max", values, mask), result.dtype)
+    d.expect(result, most, any_of(mask))
 
 
 @oracle("penguin.tensor_copy_predicated", "bir.copy_predicated")

@@ -18,6 +18,7 @@ from xdsl_neuron.dialects.bir import engines
 from xdsl_neuron.dialects.instructions.accumulators import (
     Accumulating,
     AccumulatorUser,
+    ReadBehind,
 )
 from xdsl_neuron.dialects.neuron import ImmediateAttr
 from xdsl_neuron.dtypes import DType
@@ -68,7 +69,15 @@ class RowFold(Elementwise):
     ) -> None:
         command = instruction.command.data
         self._command = command
-        folding = numerics.folding(kernel, command, reduce_op, negate)
+        asked = instruction.data().get("reduce_res")
+        folding = numerics.folding(
+            kernel,
+            command,
+            reduce_op,
+            negate,
+            _NUMBER if asked is None else asked.dtype,
+            behind=isinstance(instruction, ReadBehind),
+        )
         super().__init__(scope, instruction, lambda _: folding, arguments)
         self._fixed = None
         self._box = FULL

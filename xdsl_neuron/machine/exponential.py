@@ -41,7 +41,7 @@ def _scalars(op: isa.Activate2) -> tuple[object, ...]:
         Tensor("src"),
         scalar(op, "scalar0", op.imm0),
         scalar(op, "scalar1", op.imm1),
-        0.0 if op.alpha is None else float(op.alpha.value),
+        scalar(op, "slope", op.alpha),
     )
 
 

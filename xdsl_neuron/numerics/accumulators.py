@@ -72,18 +72,23 @@ def folding(
     command: AccumulateCommand,
     op: AluOp,
     negate: bool = False,
+    result: DType = DType.FLOAT32,
+    behind: bool = False,
 ) -> Kernel:
     """
     Kernel(out, *arguments, row, state, initial) of `kernel(out, fold, *arguments)`.
 
     `row` (None where it is not asked for) receives the accumulators after the command,
-    with their signs changed if `negate`; `state` (None where nothing reads it) holds
+    with their signs changed if `negate`, cast to `result`; it may be part of `out`
+    where it is written `behind` it. `state` (None where nothing reads it) holds
     them between instructions. `initial` is a number or fp32 with one value per
     partition.
     """
     after = accumulate(command, op)
     loads = command is AccumulateCommand.LOAD_ACCUMULATE
-    plain = command is AccumulateCommand.ZERO_ACCUMULATE and not negate
+    store = copy(result, DType.FLOAT32)
+    straight = result is DType.FLOAT32 and not negate and not behind
+    plain = command is AccumulateCommand.ZERO_ACCUMULATE and straight
 
     def run(out: Array, *rest: Any) -> None:
         *arguments, row, state, initial = rest
@@ -104,8 +109,8 @@ def folding(
         if state is not None and command is not AccumulateCommand.IDLE:
             state[...] = value.reshape(state.shape)
         if row is not None:
-            result = np.negative(value) if negate else value
-            row[...] = result.reshape(row.shape)
+            given = np.negative(value) if negate else value
+            store(row, given.reshape(row.shape))
 
     return run
 

@@ -298,7 +298,7 @@ class AccumulatorBuilders(TileBuilders):
         op: ActivationFunction,
         data: View,
         stages: Sequence[tuple[AluOp | None, View | Number | None, bool]],
-        alpha: float,
+        alpha: View | Number,
         reduce_op: AluOp,
         fold: Fold,
         name: str | None = None,
@@ -320,8 +320,10 @@ class AccumulatorBuilders(TileBuilders):
             used = None if alu is None and not isinstance(scalar, View) else scalar
             scalars.append(scalar_operand(properties, f"imm{at}", used))
             set_flags(properties, **{f"reverse{at}": reverse})
-        if alpha:
-            properties["alpha"] = immediate(alpha)
+        slope = None
+        if isinstance(alpha, View) or alpha:
+            slope = scalar_operand(properties, "alpha", alpha)
+        scalars.append(slope)
         if fold.is_absent:
             self.emit(penguin.Activate2Op, [dst, data, *scalars], properties, name=name)
         else:

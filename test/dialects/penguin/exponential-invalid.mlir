@@ -6,6 +6,7 @@
 %t = penguin.alloc : <128x256xf32, sbuf>
 %v = penguin.alloc : <128x1xf32, sbuf>
 %h = penguin.alloc : <128x1xbf16, sbuf>
+%i = penguin.alloc : <128x1xi8, sbuf>
 // near miss: ` {max_value_imm = 1.0}` -> ``
 // expected-error @below {{takes at most one of max_value and max_value_imm}}
 penguin.exponential %a <- %a, max_value = %v {max_value_imm = 1.0}
@@ -42,6 +43,15 @@ penguin.activate2 Exp %a <- %a, scalar0 = %v, scalar1 = %h {op0 = add, op1 = add
 // near miss: ` {alpha = 0.5}` -> ``
 // expected-error @below {{alpha is used only by Prelu, got Exp}}
 penguin.activate2 Exp %a <- %a {alpha = 0.5}
+// near miss: `slope = %t` -> `slope = %h`
+// expected-error @below {{'slope' must hold one element for each of 128 partitions}}
+penguin.activate2 Prelu %a <- %a, slope = %t
+// near miss: ` {alpha = 0.5}` -> ``
+// expected-error @below {{takes at most one of slope and alpha}}
+penguin.activate2 Prelu %a <- %a, slope = %v {alpha = 0.5}
+// near miss: `%i` -> `%h`
+// expected-error @below {{Unsupported dtype 'int8' of 'reduce_res' in 'penguin.exponential_reduce', expected one of the following dtypes: float8_e4m3, float8_e5m2, float16}}
+penguin.exponential_reduce %a <- %a, reduce_res = %i
 // near miss: `%a` -> `%t`
 // expected-error @below {{tile shape mismatch}}
 penguin.activate2 Exp %a <- %t

@@ -123,11 +123,11 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
 
 // -----
 
-%b = penguin.alloc : <128x1xi32, sbuf>
+%b = penguin.alloc : <128x1xtf32, sbuf>
 %h = penguin.alloc : <128x1xf16, sbuf>
 %o = penguin.alloc : <128x512xf32, sbuf>
 // near miss: `%b` -> `%h`
-// expected-error @below {{'bias' param of 'penguin.activation' must be a vector of type float32, float16, or bfloat16, got 'int32'}}
+// expected-error @below {{'bias' param of 'penguin.activation' must be a vector of any number type but tfloat32, got 'tfloat32'}}
 penguin.activation Exp %o <- %o, bias = %b
 // near miss: `, scale = %h` -> ``
 // expected-error @below {{'scale' param of 'penguin.activation' must be a scalar or vector of type float32, got 'float16'}}

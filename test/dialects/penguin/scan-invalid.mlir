@@ -80,9 +80,6 @@ penguin.tensor_scalar_cache_reduce mult divide %a <- %a, reduce_res = %v {imm0 =
 // near miss: `reduce_res` -> `scalar0`
 // expected-error @below {{takes exactly one of scalar0 and imm0}}
 penguin.tensor_scalar_cache_reduce mult add %a <- %a, reduce_res = %v
-// near miss: `%h` -> `%v`
-// expected-error @below {{Unsupported dtype 'bfloat16' of 'reduce_res' in 'penguin.tensor_scalar_cache_reduce', expected one of the following dtypes: float32}}
-penguin.tensor_scalar_cache_reduce mult add %a <- %a, reduce_res = %h {imm0 = 1.0}
 // near miss: `%a ` -> `%p `
 // expected-error @below {{outputs 'dst' and 'reduce_res' overlap in `a`; write to two tiles}}
 penguin.tensor_scalar_cache_reduce mult add %a <- %a, reduce_res = %a[0, 511][1 x 128, 1 x 1] {imm0 = 1.0}

@@ -206,6 +206,16 @@ class Accumulating(AccumulatorUser):
             )
 
 
+class ReadBehind(Accumulating):
+    """
+    One whose accumulators are read by an instruction behind it (nki.isa.activation).
+
+    So `reduce_res` may be part of `dst`, which it overwrites.
+    """
+
+    SEPARATE: ClassVar[bool] = False
+
+
 class Loading(Accumulating):
     """An accumulating instruction that may load its accumulators first."""
 

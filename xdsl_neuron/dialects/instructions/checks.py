@@ -12,6 +12,8 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Space
 
 FLOAT32 = (DType.FLOAT32,)
+NUMBERS = tuple(d for d in DType if (d.is_float or d.is_integer) and d.bytes <= 4)
+FLOATS = tuple(d for d in NUMBERS if d.is_float)
 
 
 def check_arithmetic(instruction: ComputeInstruction, *ops: AluOp) -> None:
@@ -87,6 +89,14 @@ def check_row(instruction: ComputeInstruction, *names: str) -> None:
     for name in names:
         instruction.check_per_partition_scalar(name)
         check_dtype(instruction, name, FLOAT32)
+
+
+def check_result(
+    instruction: ComputeInstruction, name: str, allowed: tuple[DType, ...] = NUMBERS
+) -> None:
+    """A result with one element per partition, cast from fp32."""
+    instruction.check_per_partition_scalar(name)
+    check_dtype(instruction, name, allowed)
 
 
 def check_partitions(instruction: ComputeInstruction, first: str, *names: str) -> None:

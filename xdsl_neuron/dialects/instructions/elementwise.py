@@ -292,21 +292,18 @@ class Activation(TensorIndirect):
         """The input has the output's elements."""
         self.check_elementwise("src")
 
-    @gate(
-        "'bias' param of '...' must be a vector of type float32, float16, or "
-        "bfloat16, got '...'",
-        "penguin.md 5",
-    )
+    @gate("bias: any supported dtype except tfloat32", "nki.isa.activation of NKI 0.5")
     def bias_vector(self) -> None:
         """The bias is one element per partition, of a type the engine adds."""
         bias = self.data().get("bias")
         if bias is None:
             return
         self.check_per_partition_scalar("bias")
-        if bias.dtype not in (DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16):
+        numbers = bias.dtype.is_float or bias.dtype.is_integer
+        if not numbers or bias.dtype is DType.TFLOAT32 or bias.dtype.bytes > 4:
             raise VerifyException(
-                f"'bias' param of '{self.name}' must be a vector of type float32, "
-                f"float16, or bfloat16, got '{bias.dtype.nki_name}'"
+                f"'bias' param of '{self.name}' must be a vector of any number type "
+                f"but tfloat32, got '{bias.dtype.nki_name}'"
             )
 
     @gate(

@@ -13,15 +13,16 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions.accumulators import (
-    Accumulating,
     AccumulatorUser,
     Loading,
+    ReadBehind,
 )
 from xdsl_neuron.dialects.instructions.checks import (
     check_arithmetic,
     check_given_at_most_once,
     check_level,
     check_op,
+    check_result,
     check_row,
 )
 from xdsl_neuron.dialects.instructions.masks import BoxMasked
@@ -32,6 +33,7 @@ from xdsl_neuron.dialects.neuron import (
     ImmediateAttr,
     TensorType,
 )
+from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import ActivationFunction, AluOp, Engine
 
 ACTIVATE2_REDUCE_OPS = (
@@ -41,6 +43,17 @@ ACTIVATE2_REDUCE_OPS = (
     AluOp.ABS_MAX,
     AluOp.ABS_MIN,
 )
+
+
+EXPONENTIAL_SUMS = (
+    DType.FLOAT8_E4M3,
+    DType.FLOAT8_E5M2,
+    DType.FLOAT16,
+    DType.BFLOAT16,
+    DType.FLOAT32,
+    DType.TFLOAT32,
+)
+"""The types nki.isa.exponential lists for `reduce_res`."""
 
 
 class Exponential(AccumulatorUser, TensorIndirect):
@@ -93,8 +106,8 @@ class ExponentialReduce(Loading, BoxMasked, Exponential):
 
     @gate("reduce_res [P,1]", "nki.md 1.1 exponential")
     def reduce_shape(self) -> None:
-        """One fp32 sum per partition."""
-        check_row(self, "reduce_res")
+        """One sum per partition, of a floating-point type."""
+        check_result(self, "reduce_res", EXPONENTIAL_SUMS)
 
 
 class Activate2(TensorIndirect):
@@ -103,13 +116,14 @@ class Activate2(TensorIndirect):
     ENGINES: ClassVar[tuple[Engine, ...]] = (Engine.ACTIVATION, Engine.POOL)
     INDIRECT_ENGINES: ClassVar = (Engine.ACTIVATION,)
     OUTS: ClassVar[tuple[str, ...]] = ("dst",)
-    INS: ClassVar = ("src", "scalar0", "scalar1", "dst_index", "src_index")
+    INS: ClassVar = ("src", "scalar0", "scalar1", "slope", "dst_index", "src_index")
     HEADER: ClassVar = ("func",)
 
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
     scalar0 = opt_operand_def(TensorType)
     scalar1 = opt_operand_def(TensorType)
+    slope = opt_operand_def(TensorType)
     dst_index = opt_operand_def(TensorType)
     src_index = opt_operand_def(TensorType)
     src_num_indices = opt_prop_def(IntegerAttr)
@@ -168,8 +182,16 @@ class Activate2(TensorIndirect):
     def alpha_of_relu(self) -> None:
         """The slope of negative inputs; Lrelu has it fixed at 0.01 and ignores it."""
         leaky = (ActivationFunction.PRELU, ActivationFunction.LRELU)
-        if self.alpha is not None and self.func.data not in leaky:
+        given = self.alpha is not None or "slope" in self.data_values()
+        if given and self.func.data not in leaky:
             raise VerifyException(f"alpha is used only by Prelu, got {self.func.data}")
+
+    @gate("relu_param scalar or [P,1]", "nki.md 1.1 activate2")
+    def slope_given(self) -> None:
+        """`slope` has an alpha for each partition."""
+        if self.alpha is not None and "slope" in self.data_values():
+            raise VerifyException("takes at most one of slope and alpha")
+        check_result(self, "slope")
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
     def same_shape(self) -> None:
@@ -177,7 +199,7 @@ class Activate2(TensorIndirect):
         self.check_elementwise("src")
 
 
-class Activate2Reduce(Accumulating, BoxMasked, Activate2):
+class Activate2Reduce(ReadBehind, BoxMasked, Activate2):
     """An activation with two ALU stages, its rows folded into the accumulators."""
 
     ENGINES: ClassVar[tuple[Engine, ...]] = (Engine.ACTIVATION,)
@@ -189,10 +211,11 @@ class Activate2Reduce(Accumulating, BoxMasked, Activate2):
     src = operand_def(TensorType)
     scalar0 = opt_operand_def(TensorType)
     scalar1 = opt_operand_def(TensorType)
+    slope = opt_operand_def(TensorType)
     reduce_op = prop_def(AluOpAttr, default_value=AluOpAttr(AluOp.ADD))
 
     @gate("add, maximum, minimum, abs_max, abs_min", "nki.md 1.1 activate2")
     def reduce_ops(self) -> None:
-        """The operations that a gen4 scalar engine folds with; one fp32 result."""
+        """The operations that a gen4 scalar engine folds with; one result."""
         check_op(self, self.reduce_op.data, ACTIVATE2_REDUCE_OPS)
-        check_row(self, "reduce_res")
+        check_result(self, "reduce_res")

@@ -1,6 +1,7 @@
 """What masks an instruction takes beside the elementwise ones."""
 
 from itertools import combinations
+from typing import ClassVar
 
 from xdsl.utils.exceptions import VerifyException
 
@@ -14,10 +15,13 @@ from xdsl_neuron.lane_bounds import can_hold
 class RowInstruction(ComputeInstruction):
     """An instruction on whole rows or blocks, which may have several outputs."""
 
+    SEPARATE: ClassVar[bool] = True
+    """Whether nothing says in which order the outputs are written."""
+
     @gate("outputs are disjoint", "bir.md 7.7", "our choice")
     def separate_outputs(self) -> None:
         """No element is written twice; which value would stay is not documented."""
-        if len(self.OUTS) < 2:
+        if len(self.OUTS) < 2 or not self.SEPARATE:
             return
         data = self.data()
         present = [data[name] for name in self.OUTS if name in data]

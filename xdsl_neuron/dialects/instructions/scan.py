@@ -14,12 +14,13 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import target_of
-from xdsl_neuron.dialects.instructions.accumulators import Accumulating, Loading
+from xdsl_neuron.dialects.instructions.accumulators import Loading, ReadBehind
 from xdsl_neuron.dialects.instructions.checks import (
     check_arithmetic,
     check_given_once,
     check_not_both_psum,
     check_op,
+    check_result,
     check_row,
 )
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction, fused_rank
@@ -253,10 +254,10 @@ class TensorScalarReduce(Loading, BoxMasked, TensorIndirect):
     def same_shape(self) -> None:
         """The input has the output's elements, the fold one per partition."""
         self.check_elementwise("src")
-        check_row(self, "reduce_res")
+        check_result(self, "reduce_res")
 
 
-class ActivationReduce(Accumulating, BoxMasked, Activation):
+class ActivationReduce(ReadBehind, BoxMasked, Activation):
     """`dst = func(src * scale + bias)`, its rows added up in the accumulators."""
 
     ENGINES: ClassVar = (Engine.ACTIVATION,)
@@ -286,5 +287,5 @@ class ActivationReduce(Accumulating, BoxMasked, Activation):
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
     def reduce_shape(self) -> None:
-        """One fp32 sum per partition."""
-        check_row(self, "reduce_res")
+        """One sum per partition."""
+        check_result(self, "reduce_res")

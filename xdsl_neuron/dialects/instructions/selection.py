@@ -19,10 +19,12 @@ from xdsl_neuron.dialects.instructions.accumulators import (
     AccumulatorUser,
 )
 from xdsl_neuron.dialects.instructions.checks import (
+    FLOATS,
     check_given_once,
     check_level,
     check_not_both_psum,
     check_op,
+    check_result,
     check_row,
     check_sbuf,
 )
@@ -164,9 +166,9 @@ class RangeSelectReduce(Accumulating, RangeSelect):
 
     @gate("max only", "nki.md 1.1 range_select")
     def reduce_ops(self) -> None:
-        """fp32 maxima, one per partition."""
+        """Maxima, one per partition, of a floating-point type."""
         check_op(self, self.reduce_op.data, (AluOp.MAX,))
-        check_row(self, "reduce_res")
+        check_result(self, "reduce_res", FLOATS)
 
 
 class SelectReduce(Accumulating, BoxMasked):
@@ -233,9 +235,9 @@ class SelectReduce(Accumulating, BoxMasked):
 
     @gate("max only", "nki.md 1.1 select_reduce")
     def reduce_ops(self) -> None:
-        """fp32 maxima, one per partition."""
+        """Maxima, one per partition, of a floating-point type."""
         check_op(self, self.reduce_op.data, (AluOp.MAX,))
-        check_row(self, "reduce_res")
+        check_result(self, "reduce_res", FLOATS)
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
     def same_shape(self) -> None:

@@ -16,7 +16,6 @@ from xdsl_neuron.nki.arguments import (
     as_mask,
     as_number,
     as_operand,
-    as_optional_operand,
     as_shape,
     as_view,
     dma_options,
@@ -42,6 +41,7 @@ from xdsl_neuron.nki.functional.dynamic import (
 )
 from xdsl_neuron.nki.functional.isa_accumulators import (
     activation_reduce,
+    as_bias,
     scalar_tensor_tensor,
     select_reduce,
     tensor_scalar_cumulative,
@@ -172,7 +172,7 @@ def activation(
             as_view(data, "data"),
             as_reduce_op(reduce_op, "activation", AluOp.ADD),
             fold,
-            as_optional_operand(bias, "bias"),
+            as_bias(bias, "activation"),
             as_operand(scale, "scale"),
             as_mask(mask),
             _kind(dtype),
@@ -181,7 +181,7 @@ def activation(
     return session().activation(
         as_function(op, "activation"),
         as_view(data, "data"),
-        as_optional_operand(bias, "bias"),
+        as_bias(bias, "activation"),
         as_operand(scale, "scale"),
         as_mask(mask),
         _kind(dtype),

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.accumulators import as_cumulative, as_fold, as_reduce_op
 from xdsl_neuron.nki.api import one_instruction
@@ -20,7 +21,8 @@ from xdsl_neuron.nki.ops import OPS, as_alu, as_function
 from xdsl_neuron.nki.stages import as_stage
 from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.compute import promote_type
-from xdsl_neuron.tracer.errors import NKIValueError
+from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
+from xdsl_neuron.tracer.tiles import Number
 from xdsl_neuron.tracer.views import View
 
 
@@ -142,6 +144,18 @@ def tensor_scalar_cumulative(
     )
 
 
+def as_bias(value: Any, api: str) -> View | Number | None:
+    """A bias of one of the types of generation 0.1; later ones add any (0.5)."""
+    found = as_optional_operand(value, "bias")
+    allowed = (DType.FLOAT32, DType.FLOAT16, DType.BFLOAT16)
+    if isinstance(found, View) and found.element_type not in allowed:
+        raise NKITypeError(
+            f"'bias' param of '{api}' must be a vector of type float32, float16, or "
+            f"bfloat16, got '{found.element_type.nki_name}'"
+        )
+    return found
+
+
 @one_instruction
 def activation_reduce(
     op: Any,
@@ -161,7 +175,7 @@ def activation_reduce(
         as_view(data, "data"),
         as_alu(reduce_op, "activation_reduce", "reduce_op"),
         as_fold(reduce_cmd.reset_reduce, reduce_res),
-        as_optional_operand(bias, "bias"),
+        as_bias(bias, "activation_reduce"),
         as_operand(scale, "scale"),
         as_mask(mask),
         as_optional_dtype(dtype),

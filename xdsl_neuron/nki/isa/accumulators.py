@@ -7,7 +7,6 @@ from xdsl_neuron.nki.accumulators import as_cumulative, as_fold, as_reduce_op
 from xdsl_neuron.nki.arguments import (
     as_flag,
     as_name,
-    as_number,
     as_operand,
     as_optional_operand,
     as_view,
@@ -222,6 +221,12 @@ def exponential(
     )
 
 
+def _stage(op: Any, label: str, scalar: Any) -> AluOp | None:
+    """The operation of a stage; a bypass without scalar is none."""
+    found = None if op is None else as_alu(op, "activate2", label)
+    return None if found is AluOp.BYPASS and scalar is None else found
+
+
 @instruction
 def activate2(
     dst: Any,
@@ -248,7 +253,7 @@ def activate2(
     """
     stages = [
         (
-            None if alu is None else as_alu(alu, "activate2", label),
+            _stage(alu, label, scalar),
             as_optional_operand(scalar, what),
             as_flag(reverse, f"reverse of {label}"),
         )
@@ -262,7 +267,7 @@ def activate2(
         as_function(op, "activate2"),
         as_view(data, "data"),
         stages,
-        float(as_number(relu_param, "relu_param")),
+        as_operand(relu_param, "relu_param"),
         as_reduce_op(reduce_op, "activate2", AluOp.ADD),
         as_fold(reduce_cmd, reduce_res),
         name=as_name(name),
