@@ -12,14 +12,14 @@
 // CHECK-NEXT:    %n = bir.location @n : <128x100xi32, sbuf>
 // CHECK-NEXT:    bir.memset @I0 %s {value = 0.0}
 // CHECK-NEXT:    %t = bir.location @t_i0 : <128x100xf32, sbuf>
-// CHECK-NEXT:    bir.load @I1_i0 %t <- %a[0][100 x 128, 1 x 100] {after = [flow "I0"]}
-// CHECK-NEXT:    bir.memset @I2_i0 %t where l0 - l1 >= 0 {value = 0.0, after = [output "I1_i0"]}
-// CHECK-NEXT:    bir.iota @I3_i0 %n {value = l0, after = [flow "I2_i0"]}
-// CHECK-NEXT:    bir.matmult @I4_i0 %p <- %s, %s[0, 0][1 x 128, 1 x 64] {accumulate = overwrite}
+// CHECK-NEXT:    bir.load @I1_i0 %t <- %a[0][100 x 128, 1 x 100] {after = [flow "I0"], iterations = [sequential "i" 0]}
+// CHECK-NEXT:    bir.memset @I2_i0 %t where l0 - l1 >= 0 {value = 0.0, after = [output "I1_i0"], iterations = [sequential "i" 0]}
+// CHECK-NEXT:    bir.iota @I3_i0 %n {value = l0, after = [flow "I2_i0"], iterations = [sequential "i" 0]}
+// CHECK-NEXT:    bir.matmult @I4_i0 %p <- %s, %s[0, 0][1 x 128, 1 x 64] {accumulate = overwrite, iterations = [sequential "i" 0]}
 // CHECK-NEXT:    %t_1 = bir.location @t_i2 : <128x100xf32, sbuf>
-// CHECK-NEXT:    bir.load @I1_i2 %t_1[0, 0][1 x 44, 1 x 100] <- %a[25600][100 x 44, 1 x 100] {after = [flow "I0", anti "I3_i0"]}
-// CHECK-NEXT:    bir.iota @I3_i2 %n[64, 0][1 x 64, 1 x 100] {value = l0 + 264, after = [flow "I1_i2"]}
-// CHECK-NEXT:    bir.matmult @I4_i2 %p <- %s, %s[0, 0][1 x 128, 1 x 64] {accumulate = accumulate}
+// CHECK-NEXT:    bir.load @I1_i2 %t_1[0, 0][1 x 44, 1 x 100] <- %a[25600][100 x 44, 1 x 100] {after = [flow "I0", anti "I3_i0"], iterations = [sequential "i" 2]}
+// CHECK-NEXT:    bir.iota @I3_i2 %n[64, 0][1 x 64, 1 x 100] {value = l0 + 264, after = [flow "I1_i2"], iterations = [sequential "i" 2]}
+// CHECK-NEXT:    bir.matmult @I4_i2 %p <- %s, %s[0, 0][1 x 128, 1 x 64] {accumulate = accumulate, iterations = [sequential "i" 2]}
 // CHECK-NEXT:    bir.memset @I5 %s {value = 0.0, after = [anti "I4_i0", anti "I4_i2"]}
 // CHECK-NEXT:    bir.return a = %a
 
@@ -55,20 +55,20 @@ bir.func @iterations {
 // The largest loops stay rolled; what is in them is unrolled with what is left.
 
 // CHECK-LABEL: bir.func @nested {
-// CHECK:         bir.memset @I0_i0_j1 %s[0, 1][1 x 128, 1 x 1] {value = 0.0}
-// CHECK-NEXT:    bir.memset @I0_i0_j2 %s[0, 2][1 x 128, 1 x 1] {value = 0.0}
-// CHECK-NEXT:    bir.memset @I0_i1_j1 %s[0, 11][1 x 128, 1 x 1] {value = 0.0}
-// CHECK:         bir.memset @I1_km1 %s {value = 0.0}
-// CHECK-NEXT:    bir.memset @I1_k0 %s {value = 0.0}
+// CHECK:         bir.memset @I0_i0_j1 %s[0, 1][1 x 128, 1 x 1] {value = 0.0, iterations = [sequential "i" 0, sequential "j" 1]}
+// CHECK-NEXT:    bir.memset @I0_i0_j2 %s[0, 2][1 x 128, 1 x 1] {value = 0.0, iterations = [sequential "i" 0, sequential "j" 2]}
+// CHECK-NEXT:    bir.memset @I0_i1_j1 %s[0, 11][1 x 128, 1 x 1] {value = 0.0, iterations = [sequential "i" 1, sequential "j" 1]}
+// CHECK:         bir.memset @I1_km1 %s {value = 0.0, iterations = [sequential "k" -1]}
+// CHECK-NEXT:    bir.memset @I1_k0 %s {value = 0.0, iterations = [sequential "k" 0]}
 // CHECK-NEXT:    bir.return
 
 // SIX-LABEL: bir.func @nested {
 // SIX:         bir.loop sequential %i = 0 to 4 {
-// SIX-NEXT:      bir.memset @I0_j1 %s[0, %i * 10 + 1][1 x 128, 1 x 1] {value = 0.0}
-// SIX-NEXT:      bir.memset @I0_j2 %s[0, %i * 10 + 2][1 x 128, 1 x 1] {value = 0.0}
+// SIX-NEXT:      bir.memset @I0_j1 %s[0, %i * 10 + 1][1 x 128, 1 x 1] {value = 0.0, iterations = [sequential "j" 1]}
+// SIX-NEXT:      bir.memset @I0_j2 %s[0, %i * 10 + 2][1 x 128, 1 x 1] {value = 0.0, iterations = [sequential "j" 2]}
 // SIX-NEXT:    }
-// SIX-NEXT:    bir.memset @I1_km1 %s {value = 0.0}
-// SIX-NEXT:    bir.memset @I1_k0 %s {value = 0.0}
+// SIX-NEXT:    bir.memset @I1_km1 %s {value = 0.0, iterations = [sequential "k" -1]}
+// SIX-NEXT:    bir.memset @I1_k0 %s {value = 0.0, iterations = [sequential "k" 0]}
 // SIX-NEXT:    bir.return
 
 bir.func @nested {
@@ -93,10 +93,10 @@ bir.func @nested {
 // blocks, what they follow and what follows them.
 
 // CHECK-LABEL: bir.func @others {
-// CHECK:         bir.memset @A_i0 %t {value = 0.0}
-// CHECK-NEXT:    bir.nki_kernel @K_i0 (%t) <- (%t) {func = "f", after = [flow "A_i0"]}
-// CHECK-NEXT:    bir.memset @A_i1 %t {value = 0.0, after = [output "K_i0"]}
-// CHECK-NEXT:    bir.nki_kernel @K_i1 (%t) <- (%t) {func = "f", after = [flow "A_i1"]}
+// CHECK:         bir.memset @A_i0 %t {value = 0.0, iterations = [sequential "i" 0]}
+// CHECK-NEXT:    bir.nki_kernel @K_i0 (%t) <- (%t) {func = "f", after = [flow "A_i0"], iterations = [sequential "i" 0]}
+// CHECK-NEXT:    bir.memset @A_i1 %t {value = 0.0, after = [output "K_i0"], iterations = [sequential "i" 1]}
+// CHECK-NEXT:    bir.nki_kernel @K_i1 (%t) <- (%t) {func = "f", after = [flow "A_i1"], iterations = [sequential "i" 1]}
 // CHECK-NEXT:    bir.custom_op @L (%t) <- (%t) {opFunctionName = "g", opLibFile = "l", after = [flow "K_i0", flow "K_i1"]}
 // CHECK-NEXT:    bir.no_op @N {after = [ordered "L"]}
 // CHECK-NEXT:    %r = bir.tensor_load @R %n[0][1 x 1]
@@ -151,10 +151,10 @@ bir.func @others {
 // EIGHT-LABEL: bir.func @stays {
 // EIGHT:         bir.loop sequential %i = 0 to 4 {
 // EIGHT-NEXT:      bir.memset @A %t {value = 0.0, after = [output "C_j0", output "C_j1", output "B_j0", output "B_j1"]}
-// EIGHT-NEXT:      bir.memset @B_j0 %t {value = 0.0, after = [output "C_j0", output "C_j1"]}
-// EIGHT-NEXT:      bir.memset @C_j0 %t {value = 0.0, after = [output "B_j0"]}
-// EIGHT-NEXT:      bir.memset @B_j1 %t {value = 0.0, after = [output "C_j0"]}
-// EIGHT-NEXT:      bir.memset @C_j1 %t {value = 0.0, after = [output "B_j1"]}
+// EIGHT-NEXT:      bir.memset @B_j0 %t {value = 0.0, after = [output "C_j0", output "C_j1"], iterations = [sequential "j" 0]}
+// EIGHT-NEXT:      bir.memset @C_j0 %t {value = 0.0, after = [output "B_j0"], iterations = [sequential "j" 0]}
+// EIGHT-NEXT:      bir.memset @B_j1 %t {value = 0.0, after = [output "C_j0"], iterations = [sequential "j" 1]}
+// EIGHT-NEXT:      bir.memset @C_j1 %t {value = 0.0, after = [output "B_j1"], iterations = [sequential "j" 1]}
 // EIGHT-NEXT:    }
 // EIGHT-NEXT:    bir.loop sequential %k = 0 to 4 {
 // EIGHT-NEXT:      bir.break @K {on_wait = [SEM_GE_IMM @s 1]}

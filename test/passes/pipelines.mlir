@@ -7,12 +7,12 @@
 // CHECK:         bir.func @load {
 // CHECK-NOT:     I0_i1
 // CHECK:         %t{{.*}} = bir.location @t_i2 : <128x1000xf32, sbuf>
-// CHECK-NEXT:    bir.memset @I0_i2 %t{{.*}} {value = 0.0, engine = DVE}
+// CHECK-NEXT:    bir.memset @I0_i2 %t{{.*}} {value = 0.0, engine = DVE, iterations = [parallel "i" 2]}
 // CHECK-NEXT:    dma.block @I1_i2 {
 // CHECK-NEXT:      dma.copy f32 f32 %t{{.*}}[0, 0][1 x 44, 4 x 1000] <- %a[1024000][4000 x 44, 4 x 1000]
 // CHECK-NEXT:    }
-// CHECK-NEXT:    bir.dma_trigger @I1_i2 [@I1_i2] {engine = SP}
-// CHECK-NEXT:    bir.tensor_tensor @I2_i2 add %t{{.*}} <- %t{{.*}}, %t{{.*}} {engine = DVE}
+// CHECK-NEXT:    bir.dma_trigger @I1_i2 [@I1_i2] {engine = SP, iterations = [parallel "i" 2]}
+// CHECK-NEXT:    bir.tensor_tensor @I2_i2 add %t{{.*}} <- %t{{.*}}, %t{{.*}} {engine = DVE, iterations = [parallel "i" 2]}
 
 // SMALL:         bir.loop parallel %i = 0 to 3 {
 // SMALL-NEXT:      %t = bir.location @t : <128x1000xf32, sbuf>

@@ -25,8 +25,8 @@ penguin.func @f(a = %a: !neuron.tensor<64x40xf32, hbm>, n = %n: !neuron.tensor<1
       }
     }
   }
-  // CHECK: bir.memset @I3_k0 %u[0, 0][1 x 1, 1 x 1] {value = 0.0, engine = DVE}
-  // CHECK-NEXT: bir.memset @I3_k1 %u[0, 1][1 x 1, 1 x 1] {value = 0.0, engine = DVE}
+  // CHECK: bir.memset @I3_k0 %u[0, 0][1 x 1, 1 x 1] {value = 0.0, engine = DVE, iterations = [sequential "k" 0]}
+  // CHECK-NEXT: bir.memset @I3_k1 %u[0, 1][1 x 1, 1 x 1] {value = 0.0, engine = DVE, iterations = [sequential "k" 1]}
   %u = penguin.alloc : <1x2xf32, sbuf>
   penguin.for sequential %k = 0 to 2 {
     penguin.memset %u[0, %k][1 x 1, 1 x 1] {value = 0.0}

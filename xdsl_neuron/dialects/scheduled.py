@@ -7,7 +7,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, opt_prop_def, traits_def
 
 from xdsl_neuron.dialects.effects import OperandEffects
-from xdsl_neuron.dialects.neuron import EdgesAttr, EngineAttr
+from xdsl_neuron.dialects.neuron import EdgesAttr, EngineAttr, IterationsAttr
 from xdsl_neuron.isa import EdgeKind, Engine
 
 Edges = tuple[tuple[EdgeKind, str], ...]
@@ -22,12 +22,14 @@ class Scheduled(IRDLOperation):
     """
     An instruction, a DMA's trigger, or a call of code that is not looked into.
 
-    It has a name that others refer to, and edges to what it must follow. Where a
+    It has a name that others refer to, edges to what it must follow, and the turns of
+    unrolled loops that it belongs to. Where a
     level has them it also has an engine, a queue, and what it waits for and updates.
     """
 
     inst_name = opt_prop_def(StringAttr)
     after = opt_prop_def(EdgesAttr)
+    iterations = opt_prop_def(IterationsAttr)
 
     traits = traits_def(OperandEffects())
 

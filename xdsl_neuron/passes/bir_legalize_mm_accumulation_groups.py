@@ -27,7 +27,12 @@ from xdsl_neuron.isa import Engine, MatmulAccumulate
 from xdsl_neuron.passes.cells import accesses_of
 from xdsl_neuron.passes.executions import Execution, Undecidable
 from xdsl_neuron.passes.names import NamePool
-from xdsl_neuron.passes.rebuild import insert_before, located, operations_of
+from xdsl_neuron.passes.rebuild import (
+    insert_before,
+    kept_properties,
+    located,
+    operations_of,
+)
 
 
 @dataclass(frozen=True)
@@ -288,4 +293,5 @@ class _Decision:
         }
         if name is not None:
             properties["inst_name"] = StringAttr(self.names.fresh(f"{name.data}_zero"))
+        properties |= kept_properties(self.matmul, "iterations")
         return MemsetOp.make((dst.value,), properties, (access,))

@@ -174,6 +174,18 @@ class _Lowering:
         return block
 
 
+_KEPT = (
+    "inst_name",
+    "queue",
+    "after",
+    "iterations",
+    "on_wait",
+    "on_update",
+    "dma_qos",
+)
+"""Properties of a DMA that its trigger has as well."""
+
+
 def _trigger(instruction: BirDma, blocks: Sequence[dma.BlockOp]) -> DMATriggerOp:
     """The trigger of a DMA: same name, engine, queue and edges."""
     engine = instruction.engine
@@ -183,7 +195,7 @@ def _trigger(instruction: BirDma, blocks: Sequence[dma.BlockOp]) -> DMATriggerOp
         "blocks": SymbolsAttr.of(block.block_name.data for block in blocks),
         "engine": engine,
     }
-    for name in ("inst_name", "queue", "after", "on_wait", "on_update", "dma_qos"):
+    for name in _KEPT:
         value = instruction.properties.get(name)
         if value is not None:
             properties[name] = value

@@ -21,9 +21,12 @@ from xdsl_neuron.dialects.neuron import (
     AffineAttr,
     EdgesAttr,
     Expressions,
+    Iteration,
+    IterationsAttr,
     MatmulAccumulateAttr,
     PredicatesAttr,
 )
+from xdsl_neuron.dialects.scheduled import Scheduled
 from xdsl_neuron.isa import MatmulAccumulate
 from xdsl_neuron.mask import clip
 from xdsl_neuron.passes.copied_edges import CopiedEdges, Edges, edges_of
@@ -31,7 +34,7 @@ from xdsl_neuron.passes.masking import Frame, shift_lanes
 from xdsl_neuron.passes.names import NamePool, iteration_suffix
 from xdsl_neuron.passes.rebuild import operations_of, replace_body
 
-_PER_ITERATION = ("accesses", "predicates", "inst_name", "after")
+_PER_ITERATION = ("accesses", "predicates", "inst_name", "after", "iterations")
 
 INSTRUCTIONS = Instruction | OpaqueInstruction
 """What is copied for each iteration."""
@@ -46,6 +49,9 @@ class BirUnroll(ModulePass):
     looked at with what is left. An iteration `i = 2` of `I7` is named `I7_i2`; offsets,
     predicates, index values, accumulate conditions and dependency edges are those of
     the iteration. A run-time loop stays as it is, with what is in it.
+
+    What it copies is tagged with the turns it belongs to, outermost loop first, so that
+    later passes and checks know what was parallel: `iterations = [parallel "i" 2]`.
 
     Precondition: none.
     Postcondition: outside of rolled loops no instruction has a box mask or uses a loop
@@ -211,6 +217,11 @@ class _Unroller:
             for location in operations_of(function, LocationOp)
         )
         self.copies = CopiedEdges(function, unrolled)
+        self.loop_names = NamePool()
+        self.names_of_loops: dict[Operation, str] = {}
+        self.turns: tuple[Iteration, ...] = ()
+        self.iterations: IterationsAttr | None = None
+        """The same turns, for the instructions that are copied."""
 
     def block(self, source: Block, target: Block, suffix: str) -> None:
         """Copies the operations of one block, in one iteration."""
@@ -231,9 +242,16 @@ class _Unroller:
     def _iterations(self, loop: LoopOp, target: Block, suffix: str) -> None:
         hint = loop.index.name_hint
         self.copies.enter()
+        name = self.names_of_loops.get(loop)
+        if name is None:
+            name = self.names_of_loops[loop] = self.loop_names.fresh(hint or "i")
+        turns, iterations = self.turns, self.iterations
         for value in loop.static_range():
             self.numbers[loop.index] = value
+            self.turns = (*turns, Iteration(loop.kind.data, name, value))
+            self.iterations = IterationsAttr(self.turns)
             self.block(loop.body.block, target, suffix + iteration_suffix(hint, value))
+        self.turns, self.iterations = turns, iterations
         self.copies.leave()
 
     def _rolled(self, loop: LoopOp, suffix: str) -> LoopOp:
@@ -255,6 +273,8 @@ class _Unroller:
         copy = operation.clone_without_regions(self.values, self.blocks)
         edges = self.copies.resolve(edges_of(operation))
         _set_edges(copy.properties, edges)
+        if isinstance(copy, Scheduled):
+            self._tag(operation, copy.properties)
         name = name_of(operation)
         if name is not None:
             new = self._fresh(name, suffix)
@@ -321,7 +341,19 @@ class _Unroller:
         if name is not None:
             properties["inst_name"] = StringAttr(name)
         _set_edges(properties, edges)
+        self._tag(operation, properties)
         return self._create(template, properties, indices)
+
+    def _tag(self, operation: Operation, properties: dict[str, Attribute]) -> None:
+        """The turns a copy belongs to: those it is made in, then those it had."""
+        before = operation.properties.get("iterations")
+        if self.iterations is None:
+            if before is not None:
+                properties["iterations"] = before
+        elif isinstance(before, IterationsAttr):
+            properties["iterations"] = IterationsAttr((*self.turns, *before.data))
+        else:
+            properties["iterations"] = self.iterations
 
     def _create(
         self,

@@ -67,8 +67,8 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     bir.load @I19 %t <- %a {engine = SP, on_wait = [SEM_GE_IMM @s 4], on_update = [SEM_ADD_IMM @s 16]}
     // CHECK: bir.tensor_copy @I20 %u <- %t {engine = DVE, on_wait = [SEM_GE_REG @s %r], on_update = [SEM_INC @s]}
     bir.tensor_copy @I20 %u <- %t {engine = DVE, on_wait = [SEM_GE_REG @s %r], on_update = [SEM_INC @s]}
-    // CHECK: bir.nki_kernel @I21 (%u) <- (%t) {func = "g", on_wait = [EVENT_SET_THEN_CLEAR @e], on_update = [EVENT_SET @e]}
-    bir.nki_kernel @I21 (%u) <- (%t) {func = "g", on_wait = [EVENT_SET_THEN_CLEAR @e], on_update = [EVENT_SET @e]}
+    // CHECK: bir.nki_kernel @I21 (%u) <- (%t) {func = "g", on_wait = [EVENT_SET_THEN_CLEAR @e], on_update = [EVENT_SET @e], iterations = [parallel "i" 2, sequential "i.1" -1]}
+    bir.nki_kernel @I21 (%u) <- (%t) {func = "g", on_wait = [EVENT_SET_THEN_CLEAR @e], on_update = [EVENT_SET @e], iterations = [parallel "i" 2, sequential "i.1" -1]}
     dma.block @b {
       dma.copy i32 i32 %t[0, 0][1 x 8, 4 x 8] <- %a[0][32 x 8, 4 x 8]
     }

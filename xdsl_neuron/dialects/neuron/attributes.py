@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import ClassVar, Final, Generic, Self, TypeAlias, TypeVar
+from typing import ClassVar, Final, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Data, SpacedOpaqueSyntaxAttribute
@@ -17,7 +17,7 @@ from xdsl_neuron.dialects.neuron.access import Access, Pair
 from xdsl_neuron.dialects.neuron.text import Cursor, resume, symbol_text
 from xdsl_neuron.dialects.neuron.types import scan_dtype
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.isa import EdgeKind
+from xdsl_neuron.isa import EdgeKind, LoopKind
 
 IndexName: TypeAlias = Callable[[int], str]
 T = TypeVar("T")
@@ -483,3 +483,41 @@ class EdgesAttr(TextAttribute[tuple[tuple[EdgeKind, str], ...]]):
     def render(self, index_name: IndexName = position_name) -> str:
         """The edges separated by commas."""
         return ", ".join(f'{kind} "{name}"' for kind, name in self.data)
+
+
+class Iteration(NamedTuple):
+    """A turn of a loop: its kind, its name in the function, its index's value."""
+
+    kind: LoopKind
+    loop: str
+    value: int
+
+    def __str__(self) -> str:
+        return f'{self.kind} "{self.loop}" {self.value}'
+
+
+@irdl_attr_definition
+class IterationsAttr(TextAttribute[tuple[Iteration, ...]]):
+    """
+    `#neuron.iterations<[parallel "i" 2, sequential "k" 0]>`: outermost loop first.
+
+    Which turns of unrolled loops an instruction belongs to (DESIGN.md 7b).
+    """
+
+    name = "neuron.iterations"
+
+    @classmethod
+    def scan(cls, cursor: Cursor) -> tuple[Iteration, ...]:
+        """Reads `[kind "loop" value, ...]`."""
+        cursor.expect("[")
+        found: list[Iteration] = []
+        while not cursor.accept("]"):
+            if found:
+                cursor.expect(",")
+            kind = cursor.enum(LoopKind)
+            found.append(Iteration(kind, cursor.string(), cursor.integer()))
+        return tuple(found)
+
+    def render(self, index_name: IndexName = position_name) -> str:
+        """The turns in brackets."""
+        return f"[{', '.join(str(each) for each in self.data)}]"
