@@ -17,7 +17,7 @@ from xdsl_neuron.machine.interpreter import NeuronFunctions
 from xdsl_neuron.machine.summary import summarize
 from xdsl_neuron.machine.target import NeuronRunTarget
 from xdsl_neuron.parsing import parse_module
-from xdsl_neuron.tools.run import main, split_arguments
+from xdsl_neuron.tools.run import main
 from xdsl_neuron.universe import UNIVERSE
 
 BF16 = ml_dtypes.bfloat16
@@ -144,17 +144,6 @@ def test_run_wrong_command_line() -> None:
         assert caught.value.code == 2
 
 
-def test_a_script_takes_what_follows_it() -> None:
-    assert split_arguments(["--level", "bir", "k.py", "--inputs", "a"]) == (
-        ["--level", "bir", "k.py"],
-        ["--inputs", "a"],
-    )
-    assert split_arguments(["--outputs", "k.py", "f.mlir", "--seed", "2"]) == (
-        ["--outputs", "k.py", "f.mlir", "--seed", "2"],
-        [],
-    )
-
-
 SCRIPT = """
 import sys
 import numpy as np
@@ -186,11 +175,18 @@ def test_run_script(
 ) -> None:
     path = tmp_path / "kernel.py"
     path.write_text(SCRIPT.replace("LAST", "sys.exit(0)"))
-    assert main(["--level", level, str(path), "--seed", "a"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "sum 2048.0 ['--seed', 'a']"
-    assert lines[2].split() == ["function", "double"]
-    assert lines[-1].split() == ["runs", "2"]
+    theirs = ["b", "--seed", "a", "--", "-x"]
+    for command in (
+        ["--level", level, str(path), "--", *theirs],
+        [str(path), "--level", level, "--", *theirs],
+        [str(path), "b", f"--level={level}", "--", *theirs[1:]],
+    ):
+        assert main(command) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[0] == f"sum 2048.0 {theirs}"
+        assert lines[2].split() == ["function", "double"]
+        assert lines[-2].split() == ["level", level]
+        assert lines[-1].split() == ["runs", "2"]
     assert ["bytes", "hbm->sbuf", "4,096"] in [line.split() for line in lines]
 
 

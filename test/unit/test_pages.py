@@ -33,6 +33,24 @@ def run(command: str) -> str:
     return call(TOOLS[name], arguments, join_stderr=True).out.decode()
 
 
+KERNEL = """
+import numpy as np
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def copy(x):
+    y = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+    nisa.dma_copy(dst=y, src=x)
+    return y
+
+
+print("sum", copy(np.ones((4, 4), np.float32)).sum())
+"""
+
+
 def check(session: str) -> None:
     """Every command prints what stands below it."""
     for step in re.split(r"^\$ ", session, flags=re.M)[1:]:
@@ -41,6 +59,43 @@ def check(session: str) -> None:
         found = run(command).rstrip()
         if not re.fullmatch(pattern, found):
             assert found == expected.rstrip(), command
+
+
+CONSOLE = "$ neuron-run k.py LEVEL\nsum 16.0\n...\nlevel  bir\nruns  1\n"
+
+
+def test_a_page_that_lies_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a session shows must come from its own command."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "k.py").write_text(KERNEL)
+    truth = CONSOLE.replace("LEVEL", "--level bir")
+    check(truth)
+    for lie in (
+        CONSOLE.replace("LEVEL", "-- --level bir"),
+        CONSOLE.replace(" LEVEL", ""),
+        truth.replace("level  bir", "level  dma"),
+        truth.replace("16.0", "17.0"),
+        truth.replace("runs  1", "runs  2"),
+        truth.replace("\nruns  1", ""),
+        truth.replace("--level bir", "--level bir --inputs x.npz"),
+    ):
+        with pytest.raises(AssertionError):
+            check(lie)
+
+
+def test_levels_are_shown() -> None:
+    """A page that asks for a level shows at which the kernel ran."""
+    found = 0
+    blocks = [block for page in PAGES for _, each in sections(page) for block in each]
+    for step in [step for *_, text in blocks for step in re.split(r"(?m)^\$ ", text)]:
+        command, _, printed = step.partition("\n")
+        asked = re.search(r"--level[ =](\w+)", command)
+        if asked and command.startswith("neuron-run") and ".py:" not in command:
+            assert f"\nlevel  {asked[1]}\n" in printed, command
+            found += 1
+    assert found
 
 
 CASES = [(page, title, blocks) for page in PAGES for title, blocks in sections(page)]

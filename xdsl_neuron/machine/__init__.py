@@ -18,6 +18,7 @@ from xdsl_neuron.machine.errors import MachineError  # noqa: E402
 from xdsl_neuron.machine.hooks import (  # noqa: E402
     Observer,
     default_level,
+    default_options,
     notify,
     observers,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "Unwritten",
     "UnwrittenOutput",
     "default_level",
+    "default_options",
     "notify",
     "observers",
     "prepare",

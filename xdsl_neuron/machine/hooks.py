@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 
+from xdsl_neuron.machine.options import MachineOptions
+
 if TYPE_CHECKING:
     from xdsl_neuron.machine.program import Program
 
@@ -16,6 +18,11 @@ observers: Final[list[Observer]] = []
 
 default_level: Final[ContextVar[str]] = ContextVar("default_level", default="penguin")
 """The level at which `nki.simulate` runs a kernel: `penguin`, `bir` or `dma`."""
+
+default_options: Final[ContextVar[MachineOptions]] = ContextVar(
+    "default_options", default=MachineOptions()
+)
+"""The machine's switches where a caller gives none."""
 
 
 def notify(module: ModuleOp, program: "Program") -> None:

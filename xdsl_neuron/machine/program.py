@@ -15,6 +15,7 @@ from xdsl_neuron.machine.analysis import Analysis, run_nodes
 from xdsl_neuron.machine.binding import Bound, bind
 from xdsl_neuron.machine.build import Array, Build, HbmView, run_steps
 from xdsl_neuron.machine.errors import MachineError
+from xdsl_neuron.machine.hooks import default_options
 from xdsl_neuron.machine.interface import FunctionOp, Port, find_function
 from xdsl_neuron.machine.memory import array_bytes, poison_text
 from xdsl_neuron.machine.options import MachineOptions
@@ -286,7 +287,7 @@ class Machine:
     """
 
     def __init__(self, options: MachineOptions | None = None) -> None:
-        self.options = MachineOptions() if options is None else options
+        self.options = default_options.get() if options is None else options
         self._programs: dict[FunctionOp, Program] = {}
 
     def prepare(self, where: Operation, entry: str | None = None) -> Program:

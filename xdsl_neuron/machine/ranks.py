@@ -14,6 +14,7 @@ from xdsl.ir import Operation
 
 from xdsl_neuron.machine.build import Array
 from xdsl_neuron.machine.errors import MachineError
+from xdsl_neuron.machine.hooks import default_options
 from xdsl_neuron.machine.interface import find_function
 from xdsl_neuron.machine.options import MachineOptions
 from xdsl_neuron.machine.program import Program
@@ -41,7 +42,7 @@ class Ranks:
             raise MachineError(
                 where, f"{count} ranks have {len(entries)} entry functions"
             )
-        used = MachineOptions() if options is None else options
+        used = default_options.get() if options is None else options
         self._world = World(count)
         self.programs = tuple(
             Program(find_function(where, name), used, Rank(number, self._world))

@@ -158,6 +158,21 @@ class Kernel:
             return self.function(*args, **kwargs)
         return self.simulate(args, kwargs)
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The names of its parameters."""
+        return tuple(self._binder.signature.parameters)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The names of the parameters that every call gives a value."""
+        return tuple(
+            name
+            for name, each in self._binder.signature.parameters.items()
+            if each.default is each.empty
+            and each.kind not in (each.VAR_POSITIONAL, each.VAR_KEYWORD)
+        )
+
     def simulate(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs the kernel on arrays."""
         binding = self._binder.bind(args, kwargs)
@@ -168,7 +183,8 @@ class Kernel:
         key = None
         state = None if binding.key is None else self._captured.state()
         if state is not None:
-            key = (binding.key, state, grid, arch, level, self.configs)
+            switches = (level, Runner.default_options())
+            key = (binding.key, state, grid, arch, switches, self.configs)
             runner = self._runners.get(key)
         if runner is None:
             runner = Runner(self._trace(binding, arch), level)

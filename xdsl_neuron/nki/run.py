@@ -36,6 +36,13 @@ class Runner:
 
         return default_level.get()
 
+    @staticmethod
+    def default_options() -> object:
+        """The machine's switches for programs that are made now."""
+        from xdsl_neuron.machine import default_options
+
+        return default_options.get()
+
     def run(self, given: Sequence[Any]) -> Any:
         """The kernel's result as arrays; mutable arguments are updated in place."""
         from xdsl_neuron import machine

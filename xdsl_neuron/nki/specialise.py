@@ -1,10 +1,11 @@
 """Tracing a kernel for given shapes, values, grid and generation."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Final
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 
@@ -35,6 +36,9 @@ from xdsl_neuron.tracer.index import Expr
 from xdsl_neuron.tracer.layouts import Buffer
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
 from xdsl_neuron.tracer.views import View
+
+TRACED: Final = Counter[str]()
+"""How often kernels of each name have been traced in this process."""
 
 
 @dataclass(frozen=True)
@@ -165,6 +169,7 @@ def _trace(
         outputs = _Outputs(name, where, personality.rolled)
         result = outputs.collect(returned)
         module = trace.finish(outputs.named())
+    TRACED[name] += 1
     return Traced(module, trace.function, result, trace.function.mutable_positions)
 
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import bir, register_dialects
@@ -15,8 +16,8 @@ LEVELS: Final = {"penguin": (), "bir": ("penguin-to-bir",), "dma": ("bir-to-dma"
 """The levels from high to low, with the pipelines that lead to each from the last."""
 
 
-def level_of(module: ModuleOp) -> str:
-    """The level a module stands at: that of its lowest operation."""
+def level_of(module: Operation) -> str:
+    """The level a module or function stands at: that of its lowest operation."""
     found = "penguin"
     for op in module.walk():
         if isinstance(op, BlockOp | bir.DMATriggerOp):

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.machine import Port
+from xdsl_neuron.nki.specs import TensorSpec, tensor_spec
 from xdsl_neuron.numerics.casts import from_float32, storage
 
 Array = NDArray[Any]
@@ -73,6 +74,32 @@ def load_arrays(path: str, ports: Sequence[Port]) -> tuple[list[Array], list[str
     if unused:
         notes.append(f"'{path}' has arrays that are no inputs: {', '.join(unused)}")
     return arrays, notes
+
+
+def specs_of(path: str, names: Sequence[str]) -> dict[str, TensorSpec]:
+    """
+    What a kernel's arguments of these names are traced as for the arrays of a file.
+
+    Arrays are found as for `load_arrays`, by name or by position among `names`; a name
+    without one is left out.
+    """
+    found = _read(path)
+    foreign: dict[str, str] = {}
+    if DTYPES_ENTRY in found:
+        foreign = json.loads(str(found[DTYPES_ENTRY]))
+    specs: dict[str, TensorSpec] = {}
+    for position, name in enumerate(names):
+        entry = name if name in found else f"arr_{position}"
+        if entry in found:
+            array = found[entry]
+            dtype = foreign.get(entry, array.dtype.name)
+            try:
+                specs[name] = tensor_spec(dtype, array.shape)
+            except TypeError as error:
+                raise DiagnosticError(
+                    None, f"array '{entry}' of '{path}': {error}"
+                ) from None
+    return specs
 
 
 def _read(path: str) -> dict[str, Array]:

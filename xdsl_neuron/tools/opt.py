@@ -18,7 +18,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from io import BytesIO, StringIO
-from pathlib import PurePath
 from typing import IO, Protocol, cast, runtime_checkable
 
 from xdsl.dialects.builtin import ModuleOp
@@ -43,6 +42,7 @@ from xdsl_neuron.tools.console import (
     write_text,
 )
 from xdsl_neuron.tools.expected import mismatches
+from xdsl_neuron.tools.frontends import frontend_of
 from xdsl_neuron.universe import UNIVERSE
 from xdsl_neuron.verification import verify
 
@@ -50,8 +50,6 @@ SPLIT_MARKER = "// -----"
 _SPLIT = re.compile(r"(?m)^// -----[ \t]*\r?$\n?")
 _ONLY_COMMENTS = re.compile(r"(?:\s|//[^\n]*)*")
 _MAX_NESTING_LIMIT = 1000
-_FRONTENDS = {".json": "bir-json"}
-"""Front ends by extension, where it is not MLIR."""
 
 
 @runtime_checkable
@@ -175,11 +173,7 @@ class NeuronOptMain(xDSLOptMain):
         self._parse = self._make_frontend(parse_spec(self._frontend()))
 
     def _frontend(self) -> str:
-        """The front end asked for, or the one of the file's extension."""
-        if self.args.frontend:
-            return self.args.frontend
-        suffix = PurePath(self.args.input_file or "").suffix
-        return _FRONTENDS.get(suffix, "mlir")
+        return frontend_of(self.args.frontend, self.args.input_file)
 
     def _make_frontend(self, spec: ArgSpec) -> Callable[[str, str], ModuleOp]:
         if spec.name == "mlir":

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from xdsl.utils.exceptions import DiagnosticException
 
@@ -94,9 +94,13 @@ def callers_of(
     return notes_of(calls) if calls and calls[0].place == place else ()
 
 
-def run_script(path: str, arguments: Sequence[str]) -> int:
+def run_script(
+    path: str, arguments: Sequence[str], names: dict[str, Any] | None = None
+) -> int:
     """
     Run a Python file as `python file arguments` would; the result is the exit code.
+
+    What the file has defined in the end is added to `names`.
 
     Raises:
         DiagnosticError: the file cannot be read.
@@ -112,7 +116,9 @@ def run_script(path: str, arguments: Sequence[str]) -> int:
     errors = ScriptErrors()
     try:
         with errors:
-            runpy.run_path(path, run_name="__main__")
+            found = runpy.run_path(path, run_name="__main__")
+            if names is not None:
+                names.update(found)
     finally:
         sys.argv, sys.path[:] = saved
     return errors.code

@@ -12,7 +12,7 @@ import argparse
 import ast
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -164,7 +164,7 @@ def _text(error: Exception) -> str:
     return str(getattr(error, "message", error))
 
 
-def _grid(text: str) -> tuple[int, ...]:
+def parse_grid(text: str) -> tuple[int, ...]:
     try:
         return tuple(int(extent) for extent in text.split(","))
     except ValueError:
@@ -173,7 +173,7 @@ def _grid(text: str) -> tuple[int, ...]:
         ) from None
 
 
-def _target(text: str) -> str:
+def parse_target(text: str) -> str:
     try:
         return get_arch(text).name
     except ValueError as error:
@@ -196,10 +196,10 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="NAME=VALUE",
         help="an argument: dtype[shape], such as bf16[512,512], or a Python literal",
     )
-    add("--grid", type=_grid, default=(), metavar="N,...", help="the launch grid")
+    add("--grid", type=parse_grid, default=(), metavar="N,...", help="the launch grid")
     add(
         "--target",
-        type=_target,
+        type=parse_target,
         metavar="NAME",
         help="the generation: trn1, trn2 or trn3",
     )
@@ -223,12 +223,29 @@ def trace(
     max_instructions: int | None = None,
 ) -> ModuleOp:
     """The verified module of the kernel at `FILE[:KERNEL]`."""
+    kernel, file = kernel_at(path)
+    values = dict(parse_argument(argument) for argument in arguments)
+    return trace_kernel_at(kernel, file, values, grid, target, max_instructions)
+
+
+def kernel_at(path: str) -> "tuple[Kernel, str]":
+    """The kernel at `FILE[:KERNEL]`, whose file is executed, and the file."""
+    file, name = split_kernel(path)
+    return find_kernel(load_file(file), name, file), file
+
+
+def trace_kernel_at(
+    kernel: "Kernel",
+    file: str,
+    values: "Mapping[str, TensorSpec | Any]",
+    grid: tuple[int, ...] = (),
+    target: str | None = None,
+    max_instructions: int | None = None,
+) -> ModuleOp:
+    """The verified module of a file's kernel for these arguments."""
     from xdsl_neuron.nki.grid import as_grid
     from xdsl_neuron.nki.kernel import Kernel
 
-    file, name = split_kernel(path)
-    values = dict(parse_argument(argument) for argument in arguments)
-    kernel = find_kernel(load_file(file), name, file)
     launched = Kernel(
         kernel.function,
         kernel.personality,
