@@ -36,30 +36,6 @@ class Stage(IntEnum):
     OPERATION = 5
 
 
-_STAGES: Final = {
-    "access_bounds": Stage.BASE,
-    "one_block": Stage.BASE,
-    "written_is_mutable": Stage.BASE,
-    "operands_on_chip": Stage.MEMORY,
-    "dma_spaces": Stage.MEMORY,
-    "indexed_dimension": Stage.INDIRECT,
-    "positive_limit": Stage.INDIRECT,
-    "index_tile": Stage.INDIRECT,
-    "indirect_indices": Stage.INDIRECT,
-    "indirect_count": Stage.INDIRECT,
-    "indirect_columns": Stage.INDIRECT,
-    "indirect_engine": Stage.ENGINE,
-    "arch_window": Stage.ARCH,
-    "engine_set": Stage.ENGINE,
-    "trigger_engine": Stage.ENGINE,
-    "hardware_dge_engine": Stage.ENGINE,
-    "queue_engine": Stage.ENGINE,
-    "copy_trigger_engine": Stage.ENGINE,
-    "copy_hardware_dge_engine": Stage.ENGINE,
-    "gather_engine": Stage.ENGINE,
-}
-
-
 @dataclass(frozen=True)
 class Gate:
     """A rule's literal, where it comes from and how sure it is."""
@@ -68,6 +44,8 @@ class Gate:
     source: str
     status: GateStatus = "documented"
     name: str = ""
+    stage: Stage = Stage.OPERATION
+    """When it is checked: rules of one stage are in program order."""
 
     @property
     def codes(self) -> str:
@@ -78,21 +56,19 @@ class Gate:
             named.append(_NUMBER.sub(lambda n: f"BIR{int(n[0]):03}", numbered[1]))
         return ", ".join(named)
 
-    @property
-    def stage(self) -> Stage:
-        """When it is checked: rules of one stage are in program order."""
-        if self.name.endswith("_arch"):
-            return Stage.ARCH
-        return _STAGES.get(self.name, Stage.OPERATION)
-
 
 def gate(
-    literal: str, source: str, status: GateStatus = "documented"
+    literal: str,
+    source: str,
+    status: GateStatus = "documented",
+    *,
+    stage: Stage = Stage.OPERATION,
 ) -> Callable[[F], F]:
     """Marks a method of an operation as the gate for `literal`."""
 
     def mark(method: F) -> F:
-        setattr(method, _MARK, Gate(literal, source, status, method.__name__))
+        found = Gate(literal, source, status, method.__name__, stage)
+        setattr(method, _MARK, found)
         return method
 
     return mark

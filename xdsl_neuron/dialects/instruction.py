@@ -32,7 +32,7 @@ from xdsl_neuron.affine_image import image
 from xdsl_neuron.arch import Arch, get_arch
 from xdsl_neuron.dialects.blocks import block_count, check_one_block
 from xdsl_neuron.dialects.effects import KEEP, OVERWRITE, READ, Effect, StateEffect
-from xdsl_neuron.dialects.gate import check_gates, gate
+from xdsl_neuron.dialects.gate import Stage, check_gates, gate
 from xdsl_neuron.dialects.neuron import (
     Access,
     AccessesAttr,
@@ -340,6 +340,7 @@ class Instruction(Scheduled):
         "Out-of-bound access for tensor `...` on dimension ... index range ... "
         "exceed dimension size of ...",
         "penguin.md 4.4",
+        stage=Stage.BASE,
     )
     def access_bounds(self) -> None:
         """Every access lies in its tensor, in every iteration of static loops."""
@@ -416,7 +417,9 @@ class Instruction(Scheduled):
         for value in self.values_of(distance):
             yield first.bytes_from(value), beside
 
-    @gate("an access reaches one block", "penguin.md 4.1", "our choice")
+    @gate(
+        "an access reaches one block", "penguin.md 4.1", "our choice", stage=Stage.BASE
+    )
     def one_block(self) -> None:
         """Blocks that do not fit together may lie anywhere."""
         for value in self.data_values().values():
@@ -429,7 +432,7 @@ class Instruction(Scheduled):
                         check_one_block(operand, arch, ends)
                 return
 
-    @gate("Cannot update immutable parameter `...`", "penguin.md 5")
+    @gate("Cannot update immutable parameter `...`", "penguin.md 5", stage=Stage.BASE)
     def written_is_mutable(self) -> None:
         """Constants and inputs that are not mutable are not written."""
         values = self.data_values()

@@ -5,7 +5,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.bir.scheduled import BirScheduled
 from xdsl_neuron.dialects.effects import WORLD, StateEffect
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 
 
@@ -24,7 +24,7 @@ class BirInstruction(Instruction, BirScheduled):
         found = super().state_effects()
         return (*found, WORLD) if self.waits or self.updates else found
 
-    @gate("curArchLevel >= min.value()", "bir.md 7.2 code 366")
+    @gate("curArchLevel >= min.value()", "bir.md 7.2 code 366", stage=Stage.ARCH)
     def arch_window(self) -> None:
         """The generation has the instruction."""
         arch = target_of(self)

@@ -24,7 +24,7 @@ from xdsl_neuron.dialects.bir.structure import (
     FuncOp,
     enclosing_function,
 )
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.neuron import EngineAttr
 from xdsl_neuron.dialects.neuron.system import QueueTypeAttr
 from xdsl_neuron.dialects.neuron.text import Cursor, symbol_text
@@ -113,7 +113,7 @@ class QueueOp(Declaration):
         """Names of the instances."""
         return tuple(each.data for each in self.instances)
 
-    @gate("InstDMA cannot be on PE engine", "dma.md 9.4")
+    @gate("InstDMA cannot be on PE engine", "dma.md 9.4", stage=Stage.ENGINE)
     def queue_engine(self) -> None:
         """One queue per triggering engine; the tensor engine triggers none."""
         if self.engine.data is Engine.PE:

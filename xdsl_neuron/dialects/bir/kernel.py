@@ -35,7 +35,7 @@ from xdsl_neuron.dialects.bir.fielded import Fielded
 from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.scheduled import BirScheduled
 from xdsl_neuron.dialects.bir.structure import LocationOp, enclosing_function
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instruction_text import symbol_text, value_text
 from xdsl_neuron.dialects.neuron import EngineAttr, TensorType
@@ -80,7 +80,7 @@ class OpaqueInstruction(Fielded, BirScheduled):
             properties={**properties, "operandSegmentSizes": sizes},
         )
 
-    @gate('predicate "validEngines"', "bir.md 7.2 code 400")
+    @gate('predicate "validEngines"', "bir.md 7.2 code 400", stage=Stage.ENGINE)
     def engine_set(self) -> None:
         """The engine is a wildcard, or one that can run the instruction."""
         engine = self.engine.data
@@ -143,7 +143,11 @@ class CustomOp(OpaqueInstruction):
     srcsShape = prop_def(GroupsAttr, default_value=GroupsAttr(()))
     dstsShape = prop_def(GroupsAttr, default_value=GroupsAttr(()))
 
-    @gate("CustomOp: arch must be Sunda or Tonga", "bir.md 6.14 code 178")
+    @gate(
+        "CustomOp: arch must be Sunda or Tonga",
+        "bir.md 6.14 code 178",
+        stage=Stage.ARCH,
+    )
     def custom_arch(self) -> None:
         """The second generation only."""
         arch = target_of(self)

@@ -35,7 +35,7 @@ from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.sequencer import SequencerInstruction
 from xdsl_neuron.dialects.bir.structure import FuncOp, LoopOp
 from xdsl_neuron.dialects.effects import WORLD, StateEffect
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions import system
 from xdsl_neuron.dialects.instructions.registers import RegisterInstruction
 from xdsl_neuron.dialects.neuron import TensorType
@@ -143,7 +143,7 @@ class GroupResetSemaphoresOp(Synchronised):
     )
     sema_group = prop_def(DenseArrayBase.constr(i64))
 
-    @gate("GroupResetSemaphores: data-path engine", "bir.md 7.6")
+    @gate("GroupResetSemaphores: data-path engine", "bir.md 7.6", stage=Stage.ENGINE)
     def engine_set(self) -> None:
         """One engine, which must have a datapath."""
         if self.engine.data not in self.ENGINES:

@@ -12,7 +12,7 @@ from xdsl_neuron.dialects.bir.base import BirInstruction
 from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.trigger import BirDma, QueuedInstruction
 from xdsl_neuron.dialects.effects import WORLD, StateEffect
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions import (
     dma,
     dma_fold,
@@ -124,7 +124,7 @@ class DMACopyGatherTransposeOp(transpose.DmaIndirectTranspose, BirDma):
                 f"is {self.permutation()}"
             )
 
-    @gate("Transpose with DynamicAP only on Pool", "dma.md 9.7")
+    @gate("Transpose with DynamicAP only on Pool", "dma.md 9.7", stage=Stage.ENGINE)
     def gather_engine(self) -> None:
         """The software descriptor generator runs on GpSIMD."""
         if self.engine.data is not Engine.POOL:

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.effects import Effect
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instruction_text import symbol_text
 from xdsl_neuron.dialects.instructions.dma import combined, widened
@@ -143,6 +143,7 @@ class Descriptor(Instruction):
         "Out-of-bound access for tensor `...` on dimension ... index range ... "
         "exceed dimension size of ...",
         "penguin.md 4.4",
+        stage=Stage.BASE,
     )
     def access_bounds(self) -> None:
         """Every byte lies in its location."""

@@ -19,7 +19,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.effects import WORLD, StateEffect
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.neuron import AluOpAttr, QosClassAttr, TensorType
 from xdsl_neuron.dialects.neuron.system import (
@@ -129,7 +129,7 @@ class CollectiveCompute(_Collective):
         groups = self.replica_groups.data
         return len(groups[0]) if groups else None
 
-    @gate("arch > sunda", "bir.md 7.5 codes 371, 319")
+    @gate("arch > sunda", "bir.md 7.5 codes 371, 319", stage=Stage.ARCH)
     def collective_arch(self) -> None:
         """From the third generation on."""
         arch = target_of(self)

@@ -5,7 +5,7 @@ from typing import ClassVar
 from xdsl.irdl import prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import (
     MAX_DIMS,
     Instruction,
@@ -33,7 +33,7 @@ class ComputeInstruction(Instruction):
 
     engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.UNASSIGNED))
 
-    @gate('predicate "validEngines"', "bir.md 7.2 code 400")
+    @gate('predicate "validEngines"', "bir.md 7.2 code 400", stage=Stage.ENGINE)
     def engine_set(self) -> None:
         """The engine is one that can run the instruction."""
         engine = self.engine.data
@@ -47,6 +47,7 @@ class ComputeInstruction(Instruction):
         "Expected operand '...' of '...' to be in address space '...', "
         "but got a ... instead.",
         "penguin.md 5",
+        stage=Stage.MEMORY,
     )
     def operands_on_chip(self) -> None:
         """Compute engines reach SBUF and PSUM only."""

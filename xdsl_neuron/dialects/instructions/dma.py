@@ -14,7 +14,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.effects import Effect, Writes
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import MAX_DIMS, Instruction
 from xdsl_neuron.dialects.instructions.compute import fused_rank
 from xdsl_neuron.dialects.instructions.descriptor_generators import (
@@ -61,6 +61,7 @@ class DmaInstruction(Instruction):
         "Expected operand '...' of '...' to be in address space '...', "
         "but got a ... instead.",
         "penguin.md 5; nki.md 4.2",
+        stage=Stage.MEMORY,
     )
     def dma_spaces(self) -> None:
         """The DMA engines reach HBM and SBUF."""
@@ -351,13 +352,13 @@ class OpenCopy(Copy):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    @gate("InstDMA cannot be on PE engine", "dma.md 9.4")
+    @gate("InstDMA cannot be on PE engine", "dma.md 9.4", stage=Stage.ENGINE)
     def copy_trigger_engine(self) -> None:
         """The tensor engine triggers no DMA."""
         if self.engine.data is Engine.PE:
             raise VerifyException("InstDMA cannot be on PE engine")
 
-    @gate(HARDWARE_DGE_ENGINE, "dma.md 9.4 EDGE001, code 1698")
+    @gate(HARDWARE_DGE_ENGINE, "dma.md 9.4 EDGE001, code 1698", stage=Stage.ENGINE)
     def copy_hardware_dge_engine(self) -> None:
         """Two engines have the hardware descriptor generators."""
         check_hardware_dge_engine(self.dge.data, self.engine.data)
@@ -490,6 +491,7 @@ class IndirectInstruction(DmaInstruction):
         "Indirect indexing on free dimension not supported, must be partition "
         "dimension or block dimension.",
         "penguin.md 4.3",
+        stage=Stage.INDIRECT,
     )
     def indexed_dimension(self) -> None:
         """The indexed dimension is the first, which runs along partitions."""
@@ -506,7 +508,11 @@ class IndirectInstruction(DmaInstruction):
                 f"MemoryType::{data[self.INDEXED].space}"
             )
 
-    @gate("DynamicAPINFO::IndirectDimMaxIndex must be > 0", "dma.md 9.6 BIR030")
+    @gate(
+        "DynamicAPINFO::IndirectDimMaxIndex must be > 0",
+        "dma.md 9.6 BIR030",
+        stage=Stage.INDIRECT,
+    )
     def positive_limit(self) -> None:
         """At least one row can be named."""
         if self.limit <= 0:
@@ -514,7 +520,9 @@ class IndirectInstruction(DmaInstruction):
                 f"DynamicAPINFO::IndirectDimMaxIndex must be > 0, got {self.limit}"
             )
 
-    @gate("Indirect indices tile must be on SBUF.", "penguin.md 4.3")
+    @gate(
+        "Indirect indices tile must be on SBUF.", "penguin.md 4.3", stage=Stage.INDIRECT
+    )
     def index_tile(self) -> None:
         """The index is 32-bit integers in SBUF, one for each row."""
         data = self.data()

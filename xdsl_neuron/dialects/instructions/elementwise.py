@@ -13,7 +13,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
@@ -154,6 +154,7 @@ class TensorScalar(TensorIndirect):
     @gate(
         "Engine for tensor_scalar can only be Scalar or Vector or GpSIMD or Unknown.",
         "penguin.md 7",
+        stage=Stage.ENGINE,
     )
     def engine_set(self) -> None:
         """The engines with a tensor-scalar datapath."""
@@ -396,7 +397,11 @@ class Memset(ComputeInstruction):
     dst = operand_def(TensorType)
     value = prop_def(ImmediateAttr)
 
-    @gate("Memset engine can only be Vector or GpSIMD or Unknown.", "penguin.md 6.1")
+    @gate(
+        "Memset engine can only be Vector or GpSIMD or Unknown.",
+        "penguin.md 6.1",
+        stage=Stage.ENGINE,
+    )
     def engine_set(self) -> None:
         """The engines with a fill datapath; there is none in the DMA engines."""
         engine = self.engine.data

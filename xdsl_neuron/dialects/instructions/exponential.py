@@ -11,7 +11,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions.accumulators import (
     AccumulatorUser,
     Loading,
@@ -74,7 +74,7 @@ class Exponential(AccumulatorUser, TensorIndirect):
     src_num_indices = opt_prop_def(IntegerAttr)
     max_value_imm = opt_prop_def(ImmediateAttr)
 
-    @gate("... is available on ...", "bir.md 7.3 Exponential")
+    @gate("... is available on ...", "bir.md 7.3 Exponential", stage=Stage.ARCH)
     def exponential_arch(self) -> None:
         """From gen4."""
         check_level(self, 40)
@@ -136,7 +136,7 @@ class Activate2(TensorIndirect):
     reverse1 = opt_prop_def(UnitAttr)
     alpha = opt_prop_def(ImmediateAttr)
 
-    @gate("... is available on ...", "nki.md 1.1 activate2")
+    @gate("... is available on ...", "nki.md 1.1 activate2", stage=Stage.ARCH)
     def activate2_arch(self) -> None:
         """From gen4."""
         check_level(self, 40)

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.irdl import operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions.checks import (
     check_count,
     check_dtype,
@@ -45,7 +45,7 @@ class NonzeroWithCount(Unmasked):
         """What it does not write stays."""
         return self.OUTS
 
-    @gate("... is available on ...", "bir.md 7.3 NonzeroWithCount")
+    @gate("... is available on ...", "bir.md 7.3 NonzeroWithCount", stage=Stage.ARCH)
     def nonzero_arch(self) -> None:
         """From gen3."""
         check_level(self, 30)
@@ -97,7 +97,12 @@ class GetSequenceBounds(Unmasked):
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
 
-    @gate("... is available on ...", "bir.md 7.3 GetSequenceBounds", "inferred")
+    @gate(
+        "... is available on ...",
+        "bir.md 7.3 GetSequenceBounds",
+        "inferred",
+        stage=Stage.ARCH,
+    )
     def bounds_arch(self) -> None:
         """From gen3."""
         check_level(self, 30)

@@ -7,7 +7,7 @@ from xdsl.irdl import operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import Arch
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.first_rows import (
@@ -121,7 +121,7 @@ class Matmul(MatmulBase):
                 "moves single elements of at most 4 bytes"
             )
 
-    @gate("float8_e4m3fn from gen4", "nki.md 5.1")
+    @gate("float8_e4m3fn from gen4", "nki.md 5.1", stage=Stage.ARCH)
     def ocp_fp8_arch(self) -> None:
         """The OCP format of fp8 came with trn3."""
         arch = target_of(self)
@@ -155,7 +155,11 @@ class Matmul(MatmulBase):
             f"be the same, got {src.nki_name} to {dst.nki_name}"
         )
 
-    @gate("matmul is_transpose exists from gen3", "penguin.md 2.3; nki.md 5.5")
+    @gate(
+        "matmul is_transpose exists from gen3",
+        "penguin.md 2.3; nki.md 5.5",
+        stage=Stage.ARCH,
+    )
     def transpose_arch(self) -> None:
         """Gen2's array multiplies by an identity instead."""
         arch = target_of(self)
@@ -237,7 +241,11 @@ class Matmul(MatmulBase):
                     f"'{name}' is a zero point from 0 to 255, got {value.value.data}"
                 )
 
-    @gate("perf_mode=`double_row_gen3` is not supported on <target>", "penguin.md 6.2")
+    @gate(
+        "perf_mode=`double_row_gen3` is not supported on <target>",
+        "penguin.md 6.2",
+        stage=Stage.ARCH,
+    )
     def perf_mode_arch(self) -> None:
         """Several elements to a cell exist from gen3."""
         mode, arch = self.perf_mode.data, target_of(self)
@@ -348,7 +356,11 @@ class Transpose(ComputeInstruction):
         src = data["src"]
         return (src.partitions, src.free_count)
 
-    @gate("Transpose engine can only be Tensor or Vector or Unknown.", "penguin.md 6.2")
+    @gate(
+        "Transpose engine can only be Tensor or Vector or Unknown.",
+        "penguin.md 6.2",
+        stage=Stage.ENGINE,
+    )
     def engine_set(self) -> None:
         """The engines that transpose."""
         engine = self.engine.data

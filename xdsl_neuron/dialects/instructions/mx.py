@@ -14,7 +14,7 @@ from xdsl.irdl import operand_def, opt_operand_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import Arch
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions.checks import (
     check_count,
     check_dtype,
@@ -74,7 +74,7 @@ class QuantizeMx(Unmasked):
         dense = data["scale"].partitions * BLOCK_PARTITIONS == data["src"].partitions
         return () if dense else ("scale",)
 
-    @gate("... is available on ...", "bir.md 7.3 QuantizeMx")
+    @gate("... is available on ...", "bir.md 7.3 QuantizeMx", stage=Stage.ARCH)
     def quantize_arch(self) -> None:
         """From gen4, in SBUF."""
         check_has(self, lambda arch: arch.has_mx)
@@ -193,7 +193,9 @@ class MatmulMx(Unmasked, IndirectProduct):
             found[name] = (-1,) * len(data[name].shape)
         return found
 
-    @gate("... is available on ...", "bir.md 7.3 MatmultMx", "inferred")
+    @gate(
+        "... is available on ...", "bir.md 7.3 MatmultMx", "inferred", stage=Stage.ARCH
+    )
     def mx_arch(self) -> None:
         """From gen4."""
         check_has(self, lambda arch: arch.has_mx)

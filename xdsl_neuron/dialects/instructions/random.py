@@ -18,7 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions.checks import (
     FLOAT32,
     check_count,
@@ -107,7 +107,7 @@ class Rand2(PartitionMasked):
     low_imm = opt_prop_def(ImmediateAttr)
     high_imm = opt_prop_def(ImmediateAttr)
 
-    @gate("... is available on ...", "bir.md 7.3 Rand2", "inferred")
+    @gate("... is available on ...", "bir.md 7.3 Rand2", "inferred", stage=Stage.ARCH)
     def rand2_arch(self) -> None:
         """From gen4."""
         check_level(self, 40)
@@ -165,7 +165,12 @@ class RandSetState(PartitionMasked):
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
 
-    @gate("... is available on ...", "bir.md 7.3 RandSetState", "inferred")
+    @gate(
+        "... is available on ...",
+        "bir.md 7.3 RandSetState",
+        "inferred",
+        stage=Stage.ARCH,
+    )
     def state_arch(self) -> None:
         """From gen3."""
         check_level(self, RAND_STATE_LEVEL)
@@ -197,7 +202,12 @@ class GetRandState(PartitionMasked):
 class RandGetState(GetRandState):
     """Stores a state."""
 
-    @gate("... is available on ...", "bir.md 7.3 RandGetState", "inferred")
+    @gate(
+        "... is available on ...",
+        "bir.md 7.3 RandGetState",
+        "inferred",
+        stage=Stage.ARCH,
+    )
     def state_arch(self) -> None:
         """From gen3."""
         check_level(self, RAND_STATE_LEVEL)

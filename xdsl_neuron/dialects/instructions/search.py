@@ -5,7 +5,7 @@ from typing import ClassVar
 from xdsl.irdl import operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions.checks import (
     check_count,
     check_dtype,
@@ -148,7 +148,7 @@ class MatchReplaceIndices8(MatchReplace8):
         check_partitions(self, "src", "index")
         check_dtype(self, "index", INDEX_DTYPES)
 
-    @gate("MaxIndexAndMatchReplace: gen3+", "bir.md 6.8")
+    @gate("MaxIndexAndMatchReplace: gen3+", "bir.md 6.8", stage=Stage.ARCH)
     def index_arch(self) -> None:
         """Gen2 has no form with indices."""
         check_level(self, 30)

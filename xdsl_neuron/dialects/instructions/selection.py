@@ -13,7 +13,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.affine import Affine
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions.accumulators import (
     Accumulating,
     AccumulatorUser,
@@ -106,7 +106,7 @@ class RangeSelect(PartitionMasked, AccumulatorUser):
     compare1 = prop_def(AluOpAttr)
     range_start = opt_prop_def(ImmediateAttr)
 
-    @gate("... is available on ...", "bir.md 7.3 RangeSelect")
+    @gate("... is available on ...", "bir.md 7.3 RangeSelect", stage=Stage.ARCH)
     def range_select_arch(self) -> None:
         """From gen3."""
         check_level(self, 30)

@@ -7,7 +7,7 @@ from xdsl.irdl import operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import Arch
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions.checks import check_dtype, check_has
 from xdsl_neuron.dialects.instructions.masks import Unmasked
 from xdsl_neuron.dialects.instructions.matrix import Matmul
@@ -55,7 +55,12 @@ class MatmulSparse(Unmasked, Matmul):
         """As a matmul; tags follow no lane."""
         return {**super().lane_dims(data), "tags": (-1,) * len(data["tags"].shape)}
 
-    @gate("... is available on ...", "bir.md 7.3 MatmultSparse", "inferred")
+    @gate(
+        "... is available on ...",
+        "bir.md 7.3 MatmultSparse",
+        "inferred",
+        stage=Stage.ARCH,
+    )
     def sparse_arch(self) -> None:
         """From gen3."""
         check_has(self, lambda arch: arch.has_sparse_matmul)

@@ -13,7 +13,7 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.effects import WORLD, StateEffect
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.checks import check_level
 from xdsl_neuron.dialects.neuron import TensorType
@@ -66,7 +66,7 @@ class CoreBarrier(Instruction):
         """Nothing moves across it."""
         return (WORLD,)
 
-    @gate("... is available on ...", "bir.md 7.3 CoreBarrier")
+    @gate("... is available on ...", "bir.md 7.3 CoreBarrier", stage=Stage.ARCH)
     def barrier_arch(self) -> None:
         """From gen3, whose cores share memory."""
         check_level(self, 30)

@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.capacity import Sized
 from xdsl_neuron.dialects.effects import Effect, Writes
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.operand import Operand
@@ -114,7 +114,7 @@ class TensorIndirect(ComputeInstruction):
                 found[name] = replace(found[name], picked=self._num_indices(index))
         return found
 
-    @gate("Available on NeuronCore-v4 (Trn3) and later", DOCUMENTED)
+    @gate("Available on NeuronCore-v4 (Trn3) and later", DOCUMENTED, stage=Stage.ARCH)
     def tensor_indirect_arch(self) -> None:
         """From gen4."""
         arch = target_of(self)
@@ -126,7 +126,11 @@ class TensorIndirect(ComputeInstruction):
                 f"and later, got {arch.name}; gather with local_gather"
             )
 
-    @gate("TensorIndirect Indices data type must be uint16", "bir.md 6.3; dma.md 2.3")
+    @gate(
+        "TensorIndirect Indices data type must be uint16",
+        "bir.md 6.3; dma.md 2.3",
+        stage=Stage.INDIRECT,
+    )
     def indirect_indices(self) -> None:
         """16-bit offsets in SBUF, in the partitions of what they pick from."""
         data = self.data()
@@ -149,7 +153,7 @@ class TensorIndirect(ComputeInstruction):
                     f"{data[owner].partitions}, {index.name}: {index.partitions})"
                 )
 
-    @gate("offset i comes from index[i % G, i // G]", DOCUMENTED)
+    @gate("offset i comes from index[i % G, i // G]", DOCUMENTED, stage=Stage.INDIRECT)
     def indirect_count(self) -> None:
         """A group of partitions holds all the offsets, at least one."""
         data, group = self.data(), self.group_partitions
@@ -167,7 +171,9 @@ class TensorIndirect(ComputeInstruction):
                 f"group in its row i % {group}, column i // {group}"
             )
 
-    @gate("index: free-dimension offsets", DOCUMENTED, "our choice")
+    @gate(
+        "index: free-dimension offsets", DOCUMENTED, "our choice", stage=Stage.INDIRECT
+    )
     def indirect_columns(self) -> None:
         """Offsets count the elements of one run in each partition."""
         data = self.data()
@@ -179,7 +185,7 @@ class TensorIndirect(ComputeInstruction):
                     f"partition, got {list(pairs[1:])}; pick from a contiguous view"
                 )
 
-    @gate("the operation must run on the ... engine", DOCUMENTED)
+    @gate("the operation must run on the ... engine", DOCUMENTED, stage=Stage.ENGINE)
     def indirect_engine(self) -> None:
         """Not every engine of an instruction has the addressing mode."""
         allowed, engine = self.INDIRECT_ENGINES, self.engine.data

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.irdl import operand_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.dialects.gate import gate
+from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.descriptor_generators import (
     TRANSPOSED_PATTERNS,
@@ -225,6 +225,7 @@ class DmaIndirectTranspose(DmaTranspose):
     @gate(
         "DMA transpose with a vector of dynamic offsets is not supported on trn1",
         "dma.md 9.7 BIR519",
+        stage=Stage.ARCH,
     )
     def gather_arch(self) -> None:
         """Gen2's engines do not gather and transpose."""
