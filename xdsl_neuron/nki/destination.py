@@ -379,8 +379,8 @@ class NkiTensor(WithoutOperators, LanguageTensor):
         """
         An access pattern on the storage: [step, number] pairs, outermost first.
 
-        It starts where the view starts, `offset` elements further; the documents also
-        say that it ignores the view's start (nki.md 1.3; our choice is the later one).
+        It starts where the view starts, `offset` elements further (the reference of
+        `NkiTensor.ap`, 2.31 on); a guide also says that it ignores the view's start.
         `scalar_offset`, a register or a tile of one integer, moves it along
         `indirect_dim` of the view's shape; `vector_offset` picks rows of it.
         """

@@ -25,6 +25,7 @@ from xdsl_neuron.tracer.errors import (
 )
 from xdsl_neuron.tracer.index import Expr, Shape
 from xdsl_neuron.tracer.layouts import Buffer, Gather, Layout
+from xdsl_neuron.tracer.release_warnings import warn_of_release
 
 
 class View:
@@ -385,6 +386,8 @@ class View:
             raise NKIValueError(
                 f"access pattern {pairs} has a size that is not positive"
             )
+        if kind.space.on_chip:
+            pairs[0], offset = self._in_storage(pairs[0], offset, pitch, seen)
         offset = offset + self._in_elements(self.layout.offset, seen)
         if not kind.space.on_chip:
             limit = None
@@ -412,6 +415,32 @@ class View:
         else:
             layout.offset = layout.offset + scalar * self._stride(indirect_dim, seen)
         return self.with_layout(layout)
+
+    def _in_storage(
+        self, pair: Pair, offset: Expr, pitch: int, seen: DType
+    ) -> tuple[Pair, Expr]:
+        """
+        Partitions counted as if the view were a tensor of its own, in the storage's.
+
+        From 2.31 on a pattern is on the storage, whose partitions are `pitch` apart
+        (`NkiTensor.ap`, "as_strided"). Earlier pages say "of the tensor", and kernels
+        of that time count the elements that the part has in a partition. Where these
+        are one run both mean the same elements, and the second is a warning.
+        """
+        step, num = pair
+        own = self.size // max(self.shape[0], 1) * self.layout.dtype.bytes // seen.bytes
+        if num == 1 or step != own or step % pitch == 0 or not isinstance(offset, int):
+            return pair, offset
+        free = prod(self.shape[1:])
+        if split_pairs(self.layout.pairs[1:], (free,)) != ((1, free),):
+            return pair, offset
+        warn_of_release(
+            f"access pattern on a part of '{self.name}': from release 2.31 on the "
+            f"first step is that of the whole tensor, {pitch}; {step} is how many "
+            "elements the part has in a partition"
+        )
+        rows, rest = divmod(offset, own)
+        return (pitch, num), rows * pitch + rest
 
     def _stride(self, dim: int, seen: DType) -> int:
         """The view's stride along a dimension, in elements of `seen`."""
