@@ -128,6 +128,21 @@ def test_wrong_types_and_shapes_are_named(entry: Entry) -> None:
         assert message in str(caught.value)
 
 
+def test_a_hosts_own_type_of_packed_elements() -> None:
+    """Its name says what the bits are; the bits of another name are refused."""
+
+    def named(name: str) -> np.dtype[Any]:
+        return np.dtype((type(name, (np.void,), {}), 4))
+
+    x = np.arange(24, dtype=np.uint32).reshape(4, 6)
+    program = prepare(parsed(PROGRAM.format("f8e5m2_x4")))
+    y = np.zeros_like(x)
+    program.run([x.view(named("float8_e5m2_x4")), y.view(named("float8_e5m2_x4"))])
+    assert np.array_equal(y, x)
+    with pytest.raises(DiagnosticError, match="float8_e5m2_x4"):
+        program.run([x.view(named("float8_e4m3fn_x4")), y])
+
+
 class Copying:
     """An array of a library that gives NumPy copies."""
 

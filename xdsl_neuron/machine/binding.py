@@ -87,6 +87,10 @@ def _as_array(port: Port, value: Any, taker: str, place: Operation | None) -> Ar
             return found
         if dtype == _BOOL and kind == np.uint8:
             return found
+        # A host's own type for packed elements, which NumPy and ml_dtypes have not.
+        named = dtype.type.__name__ == port.dtype.nki_name
+        if named and dtype.itemsize == kind.itemsize:
+            return found.view(kind)
     got = getattr(value, "dtype", type(value).__name__)
     raise MachineError(
         place, f"'{taker}' takes {port} as an array of {kind}, got {got}"
