@@ -160,8 +160,15 @@ def sine(
         op1=AluOp.MOD,
         scalar1=2 * _PI,
     )
+    # What rounding leaves outside of a large argument's remainder comes in here.
     centred = trace.tensorscalar(
-        turned, AluOp.SUBTRACT, _PI, mask=mask, dtype=DType.FLOAT32
+        turned,
+        AluOp.MOD,
+        2 * _PI,
+        mask=mask,
+        dtype=DType.FLOAT32,
+        op1=AluOp.SUBTRACT,
+        scalar1=_PI,
     )
     return trace.activation(
         ActivationFunction.SIN, centred, mask=mask, dtype=dtype or tile.element_type

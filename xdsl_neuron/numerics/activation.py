@@ -26,6 +26,36 @@ Function: TypeAlias = Callable[..., Any]
 _F32: Final = DType.FLOAT32
 
 
+_LARGEST: Final = np.finfo(np.float32).max
+_PI: Final = np.float32(np.pi)
+_SIXTH: Final = np.float32(1 / 6)
+
+
+def _above(x: Array) -> Array:
+    """`x` with -inf as the lowest number, so that 0 times it is a zero, not NaN."""
+    return np.maximum(x, -_LARGEST)
+
+
+def _within(x: Array) -> Array:
+    """`x` with both infinities as the outermost numbers."""
+    return np.clip(x, -_LARGEST, _LARGEST)
+
+
+def _sin(x: Array, alpha: Scalar, out: Array | None) -> Array:
+    """The sine in [-pi, pi]; beyond, the cubic about pi, nowhere reduced."""
+    size: Array = np.absolute(x)
+    outside = np.greater(size, _PI)
+    result: Array = np.sin(x, out=np.empty_like(x))
+    if outside.any():
+        past = size[outside] - _PI
+        cubic = (past * past * _SIXTH - np.float32(1)) * past
+        result[outside] = np.copysign(np.float32(1), x[outside]) * cubic
+    if out is None:
+        return result
+    np.copyto(out, result)
+    return out
+
+
 def _plain(ufunc: Function) -> Function:
     """`ufunc`, which has no alpha."""
 
@@ -72,7 +102,7 @@ def _silu(x: Array, alpha: Scalar, out: Array | None) -> Array:
     divisor: Array = _negative(x)
     np.exp(divisor, out=divisor)
     np.add(divisor, 1.0, out=divisor)
-    return np.divide(x, divisor, out=out)
+    return np.divide(_above(x), divisor, out=out)
 
 
 def _softplus(x: Array, alpha: Scalar, out: Array | None) -> Array:
@@ -88,7 +118,7 @@ def _softplus(x: Array, alpha: Scalar, out: Array | None) -> Array:
 def _mish(x: Array, alpha: Scalar, out: Array | None) -> Array:
     factor = _softplus(x, alpha, None)
     np.tanh(factor, out=factor)
-    return np.multiply(x, factor, out=out)
+    return np.multiply(_above(x), factor, out=out)
 
 
 def _rsqrt(x: Array, alpha: Scalar, out: Array | None) -> Array:
@@ -119,7 +149,7 @@ def _gelu(x: Array, alpha: Scalar, out: Array | None) -> Array:
     factor: Array = np.divide(x, 1.414213562373095)
     erf(factor, factor)
     np.add(factor, 1.0, out=factor)
-    half: Array = np.multiply(x, 0.5, out=out)
+    half: Array = np.multiply(_above(x), 0.5, out=out)
     return np.multiply(half, factor, out=half)
 
 
@@ -132,7 +162,7 @@ def _gelu_apprx_tanh(x: Array, alpha: Scalar, out: Array | None) -> Array:
     np.multiply(factor, 0.7978845608028654, out=factor)
     np.tanh(factor, out=factor)
     np.add(factor, 1.0, out=factor)
-    half: Array = np.multiply(x, 0.5, out=out)
+    half: Array = np.multiply(_above(x), 0.5, out=out)
     return np.multiply(half, factor, out=half)
 
 
@@ -140,7 +170,7 @@ def _gelu_apprx_sigmoid(x: Array, alpha: Scalar, out: Array | None) -> Array:
     """x * sigmoid(1.702 * x)."""
     factor: Array = np.multiply(x, 1.702)
     _sigmoid(factor, alpha, factor)
-    return np.multiply(x, factor, out=out)
+    return np.multiply(_above(x), factor, out=out)
 
 
 def _derivative_silu(x: Array, alpha: Scalar, out: Array | None) -> Array:
@@ -151,7 +181,7 @@ def _derivative_silu(x: Array, alpha: Scalar, out: Array | None) -> Array:
     """
     sigmoid = _sigmoid(x, alpha, None)
     slope: Array = np.subtract(1.0, sigmoid)
-    np.multiply(slope, x, out=slope)
+    np.multiply(slope, _within(x), out=slope)
     np.add(slope, 1.0, out=slope)
     return np.multiply(slope, sigmoid, out=out)
 
@@ -171,7 +201,7 @@ def _derivative_gelu(x: Array, alpha: Scalar, out: Array | None) -> Array:
     density: Array = np.multiply(x, x)
     np.multiply(density, -0.5, out=density)
     np.exp(density, out=density)
-    np.multiply(density, x, out=density)
+    np.multiply(density, _within(x), out=density)
     np.multiply(density, 0.3989423, out=density)
     return np.add(cumulative, density, out=out)
 
@@ -198,7 +228,7 @@ _FUNCTIONS: Final[dict[ActivationFunction, Function]] = {
     ActivationFunction.RSQRT: _rsqrt,
     ActivationFunction.LN: _plain(np.log),
     ActivationFunction.ERF: _plain(erf),
-    ActivationFunction.SIN: _plain(np.sin),
+    ActivationFunction.SIN: _sin,
     ActivationFunction.ARCTAN: _plain(np.arctan),
     ActivationFunction.SIGN: _sign,
     ActivationFunction.GELU: _gelu,
@@ -480,9 +510,22 @@ RULES: Final = (
     Rule(
         "activation domain",
         "outside the range of the hardware's tables the exact function is "
-        "evaluated; sin reduces its argument",
+        "evaluated, but for sin",
         "our choice",
         "nki.md 5.4, bir.md 10.5",
+    ),
+    Rule(
+        "activation sin",
+        "beyond pi its cubic there goes on, d^3 / 6 - d with d = |x| - pi and the sign "
+        "of x: sin(9) is 27.65; nl.sin brings its argument into [-pi, pi] first",
+        "documented",
+        "nki.api.shared of 2.32",
+    ),
+    Rule(
+        "activations of infinities",
+        "the limits: gelu, silu and mish are 0 and inf, their derivatives 0 and 1",
+        "documented",
+        "nki.api.shared of 2.32: valid on [-inf, inf]",
     ),
     Rule(
         "Derivative_silu",
