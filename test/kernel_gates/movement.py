@@ -45,12 +45,13 @@ def turn(x: Any, axes: Any, *shape: int) -> None:
     nisa.dma_transpose(dst=tile(*shape, dtype=x.dtype), src=x, axes=axes)
 
 
-def gather_turn(b: Any, index: Any, pattern: Any, *shape: int) -> None:
+def gather_turn(
+    b: Any, index: Any, pattern: Any, *shape: int, axes: Any = None
+) -> None:
     words = tile(64, 1, dtype=nl.uint32)
     nisa.tensor_copy(words, loaded(index))
-    nisa.dma_transpose(
-        dst=tile(*shape, dtype=b.dtype), src=b.ap(pattern, vector_offset=words)
-    )
+    dst, src = tile(*shape, dtype=b.dtype), b.ap(pattern, vector_offset=words)
+    nisa.dma_transpose(dst=dst, src=src, axes=axes)
 
 
 def shuffle(
@@ -152,7 +153,7 @@ CASES = [
     case(
         "DmaIndirectTranspose.axes_per_rank",
         "provided for gather transpose, only 3D supported.",
-        lambda x, i, b: gather_turn(b, i, [[64, 64], [1, 64]], 64, 64),
+        lambda x, i, b: gather_turn(b, i, [[64, 64], [1, 64]], 64, 64, axes=(0, 1)),
         lambda x, i, b: gather_turn(b, i, [[64, 64], [64, 1], [1, 64]], 64, 1, 64),
     ),
     case(

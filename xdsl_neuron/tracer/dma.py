@@ -20,6 +20,7 @@ from xdsl_neuron.dialects.neuron import (
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode, QosClass, Space
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
+from xdsl_neuron.tracer.gathered_transposes import gathered_columns
 from xdsl_neuron.tracer.index import Mask, Shape, broadcast_tiles
 from xdsl_neuron.tracer.layouts import Gather
 from xdsl_neuron.tracer.state import Dep
@@ -302,7 +303,7 @@ class DmaBuilders(TileBuilders):
 
         Without `axes` the one permutation that the rank has. A transpose moves bits:
         another `dtype` is a copy of the result. The mask is over the source's
-        dimensions.
+        dimensions. Gathered rows are an instruction for each column of their index.
         """
         rank = src.ndim
         order = tuple(axes) if axes is not None else LEGAL_AXES.get(rank)
@@ -316,21 +317,28 @@ class DmaBuilders(TileBuilders):
         if target is None:
             shape = [src.shape[axis] for axis in order]
             target = self.new_tile(shape, src.element_type)
-        kind, views, properties = _transpose_of(src, target)
-        self.emit(
-            kind,
-            views,
-            {
-                "axes": DenseArrayBase.from_list(i64, order),
-                "dge": _DGE[dge_mode],
-                "oob": _OOB[oob_mode],
-                "dma_qos": validate_dma_qos(dma_qos),
-                **properties,
-            },
-            mask=mask,
-            name=name,
-            deps=deps,
-        )
+        parts = [(src, target)]
+        gather = src.layout.gather
+        if gather is not None and dst is not None:
+            parts = list(gathered_columns(src, dst, gather, order))
+            if parts[0][0].ndim != rank:
+                order = LEGAL_AXES[parts[0][0].ndim]
+        for source, part in parts:
+            kind, views, properties = _transpose_of(source, part)
+            self.emit(
+                kind,
+                views,
+                {
+                    "axes": DenseArrayBase.from_list(i64, order),
+                    "dge": _DGE[dge_mode],
+                    "oob": _OOB[oob_mode],
+                    "dma_qos": validate_dma_qos(dma_qos),
+                    **properties,
+                },
+                mask=mask,
+                name=name if len(parts) == 1 else None,
+                deps=deps,
+            )
         if dst is None and dtype not in (None, src.element_type):
             return self.tensor_copy(target, dtype=dtype)
         return target

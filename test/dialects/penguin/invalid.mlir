@@ -422,8 +422,9 @@ penguin.dma_transpose_load %t <- %a {axes = [1, 0], dge = hwdge}
 // expected-error @below {{Hardware DGE DMA transpose can only be used for 2 byte data types, but the type is float32}}
 penguin.dma_transpose_load %r <- %q {axes = [1, 0], dge = hwdge}
 // near miss: `, dge = hwdge` -> ``
-// expected-error @below {{Hardware DGE transpose src tile must have <=128 columns, but it has 100}}
-penguin.dma_transpose_load %v <- %b[0][128 x 16, 1 x 100] {axes = [1, 0], dge = hwdge}
+// expected-error @below {{Hardware DGE transpose src tile must have 16 partitions, but it has 4; of rank 3 and 4 also 1, 2, 4 or 8 where they and the last dimension but one are a multiple of 16, got [4, 2, 100]}}
+penguin.dma_transpose_load %v[0, 0][1 x 100, 4 x 2, 1 x 4] <- %b[0][128 x 4, 512 x 2, 1 x 100] {axes = [2, 1, 0], dge = hwdge}
+penguin.dma_transpose_load %v[0, 0][1 x 100, 4 x 4, 1 x 4] <- %b[0][128 x 4, 512 x 4, 1 x 100] {axes = [2, 1, 0], dge = hwdge}
 
 // -----
 

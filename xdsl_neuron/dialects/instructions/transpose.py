@@ -21,8 +21,27 @@ from xdsl_neuron.isa import DgeType, OobMode, Space
 LEGAL_AXES = {2: (1, 0), 3: (2, 1, 0), 4: (3, 1, 2, 0)}
 """The one permutation per rank (penguin.md 6.1); all are XZYW with unit dims."""
 
+HARDWARE_ROWS = (1, 2, 4, 8, 16)
+"""Rows of a transpose by the hardware's descriptor generator (NKI 0.6)."""
+
 GATHER_PARTITIONS = 16
 """Indices of a gather transpose come in multiples of this (dma.md 9.7)."""
+
+
+def _check_hardware_rows(shape: tuple[int, ...]) -> None:
+    """
+    The crossbar takes 16 rows at a time, which may be those of several dimensions.
+
+    Unit dimensions in the middle are those that lowering adds to rank 2.
+    """
+    rows, depth = shape[0], 1 if len(shape) == 2 else shape[-2]
+    if rows == 16 or (rows in HARDWARE_ROWS and depth > 1 and rows * depth % 16 == 0):
+        return
+    raise VerifyException(
+        f"Hardware DGE transpose src tile must have 16 partitions, but it has {rows}; "
+        f"of rank 3 and 4 also 1, 2, 4 or 8 where they and the last dimension but one "
+        f"are a multiple of 16, got {list(shape)}"
+    )
 
 
 class DmaTranspose(DmaInstruction):
@@ -134,7 +153,7 @@ class DmaTranspose(DmaInstruction):
         "SWDGE is not a valid dge_mode for non-indirect dma_transpose | Hardware DGE "
         "transpose src tile must have 16 partitions, but it has ... | ... <=128 "
         "columns ... | ... can only be used for 2 byte data types ...",
-        "penguin.md 7 dma_transpose",
+        "penguin.md 7 dma_transpose; nki.isa.dma_transpose of NKI 0.6",
     )
     def transpose_dge(self) -> None:
         """What the hardware descriptor generator transposes."""
@@ -146,17 +165,11 @@ class DmaTranspose(DmaInstruction):
         if dge is not DgeType.HWDGE:
             return
         src = self.data()["src"]
-        if src.shape[0] != 16:
-            raise VerifyException(
-                "Hardware DGE transpose src tile must have 16 partitions, but it has "
-                f"{src.shape[0]}"
-            )
-        # The vendor's test is a multiple of 128 though its text says <= 128
-        # (penguin.md 15.7).
-        if src.shape[-1] % 128:
+        _check_hardware_rows(src.shape)
+        if src.shape[-1] > 128:
             raise VerifyException(
                 "Hardware DGE transpose src tile must have <=128 columns, but it has "
-                f"{src.shape[-1]}; a multiple of 128 is legal"
+                f"{src.shape[-1]}"
             )
         if src.dtype.bytes != 2:
             raise VerifyException(
