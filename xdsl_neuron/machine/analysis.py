@@ -149,7 +149,7 @@ class Analysis:
         self.function = function
         self.signature: Signature = signature(function)
         self._options = options
-        self._scope = Scope()
+        self._scope = Scope(options)
         self._scope.rank = rank
         self._blocks, self._triggers = transfers(function)
         self._outputs = {value for _, value in self.signature.outputs}

@@ -174,7 +174,7 @@ class NeuronFunctions(InterpreterFunctions):
         """One instruction on the values of its operands."""
         prepared = self._prepared.get(op)
         if prepared is None:
-            prepared = self._prepared[op] = _prepare(op)
+            prepared = self._prepared[op] = _prepare(op, self._machine.options)
         depth = len(prepared.indices) + len(op.results)
         depths = {value: at for at, value in enumerate(prepared.indices)}
         build = Build(prepared.slots, depth, self._poison, depths=depths)
@@ -239,8 +239,8 @@ def _implementation(operation: type[Operation]) -> Impl | None:
     return None
 
 
-def _prepare(op: Instruction) -> _Prepared:
-    scope = Scope()
+def _prepare(op: Instruction, options: MachineOptions) -> _Prepared:
+    scope = Scope(options)
     data = op.data_values()
     tensors = list(dict.fromkeys(data.values()))
     for slot, value in enumerate(tensors):

@@ -13,7 +13,8 @@ from xdsl_neuron.numerics import mx
 
 def _quantize(scope: Scope, op: isa.QuantizeMx) -> Emitter:
     types = types_of(op)
-    kernel = mx.quantize_mx(types["dst"], types["src"])
+    before = scope.options.mx_scale == "sample"
+    kernel = mx.quantize_mx(types["dst"], types["src"], before_0_5=before)
     outs = (Tensor("dst"), Tensor("scale"))
     return Call(scope, op, kernel, outs, (Tensor("src"),)).emit
 

@@ -17,6 +17,8 @@ class MachineOptions:
             is planned again in every run, piece by piece, in bounded memory.
         max_iterations: executions of loop bodies that a program may ask for.
         max_tensor_bytes: the largest tensor that is allocated.
+        mx_scale: the block scale of quantize_mx: `doubled` since 0.5, `sample` that of
+            the OCP sample algorithm, which is half of it, as before.
         random_seed: seed of inputs that a tool makes up.
     """
 
@@ -24,4 +26,5 @@ class MachineOptions:
     max_unrolled_steps: int = 200_000
     max_iterations: int = 50_000_000
     max_tensor_bytes: int = 1 << 32
+    mx_scale: Literal["doubled", "sample"] = "doubled"
     random_seed: int = 0

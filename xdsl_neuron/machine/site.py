@@ -23,6 +23,7 @@ from xdsl_neuron.machine.build import Build, Slot
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.lanes import FULL, Lanes
 from xdsl_neuron.machine.nests import Nums, regroup
+from xdsl_neuron.machine.options import MachineOptions
 from xdsl_neuron.machine.sides import Side
 from xdsl_neuron.machine.world import Rank
 from xdsl_neuron.mask import Box
@@ -40,7 +41,8 @@ def _no_slot(slot: Slot) -> int:
 class Scope:
     """Slots of tensors, depths of loop indices, and the inclusive range of each."""
 
-    def __init__(self) -> None:
+    def __init__(self, options: MachineOptions) -> None:
+        self.options = options
         self.slots: dict[SSAValue, int] = {}
         self.depths: dict[SSAValue, int] = {}
         self.ranges: list[tuple[int, int]] = []

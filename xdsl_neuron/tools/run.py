@@ -131,6 +131,7 @@ def _options(args: argparse.Namespace) -> machine.MachineOptions:
         "max_unrolled_steps": args.max_unrolled_steps,
         "max_iterations": args.max_iterations,
         "max_tensor_bytes": args.max_tensor_bytes,
+        "mx_scale": args.mx_scale,
     }
     return machine.MachineOptions(**given)
 
@@ -231,6 +232,13 @@ def _add_kernel_options(parser: argparse.ArgumentParser) -> None:
 
 def _add_machine_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
+    add(
+        "--mx-scale",
+        choices=("doubled", "sample"),
+        default=DEFAULTS.mx_scale,
+        help="block scale of quantize_mx: doubled since NKI 0.5, before that of the "
+        "OCP sample algorithm",
+    )
     add(
         "--uninitialized-memory",
         choices=["poison", "zero"],
