@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kernel_gates.case import case, nisa, nl, sb, tile
+from kernel_gates.case import case, fisa, fl, functional_case, nisa, nl, sb, tile
 
 BF, WORD = nl.bfloat16, nl.uint32
 
@@ -13,6 +13,10 @@ def uniform(dst: Any = None, low: Any = 0.0) -> None:
 
 def dropped(dst: Any = None, share: Any = 0.5) -> None:
     nisa.dropout(tile(64, 8) if dst is None else dst, sb(64, 8), share)
+
+
+def dropped_value(dtype: Any) -> None:
+    fisa.dropout(fl.zeros((64, 8), dtype), 0.5, dtype=fl.bfloat16)
 
 
 CASES = [
@@ -29,10 +33,10 @@ CASES = [
         target="trn2",
     ),
     case(
-        "Rand2.float_result",
-        "Unsupported dtype 'bfloat16' of 'dst' in 'penguin.rand2', expected one",
+        "Rand2.uniform_dtypes",
+        "Unsupported dtype 'float8_e4m3fn' of 'dst' in 'penguin.rand2', expected one",
+        lambda x, i, b: uniform(tile(64, 8, dtype=nl.float8_e4m3fn)),
         lambda x, i, b: uniform(tile(64, 8, dtype=BF)),
-        lambda x, i, b: uniform(),
     ),
     case(
         "Rand2.bounds_given",
@@ -64,9 +68,15 @@ CASES = [
         lambda x, i, b: nisa.rand_get_state(tile(128, 24, dtype=WORD)),
         lambda x, i, b: nisa.rand_get_state(tile(128, 6, dtype=WORD)),
     ),
-    case(
+    functional_case(
         "Dropout.same_dtype",
         "Unsupported dtype 'bfloat16' of 'dst' in 'penguin.dropout_mask',",
+        lambda x, i, b: dropped_value(fl.int32),
+        lambda x, i, b: dropped_value(fl.float32),
+    ),
+    case(
+        "",
+        "dropout: `dst` must have the type of `data`, <tile of shape (64, 8): 64x8",
         lambda x, i, b: dropped(tile(64, 8, dtype=BF)),
         lambda x, i, b: dropped(),
     ),

@@ -7,12 +7,15 @@ from oracle.elementwise import fields
 from oracle.kernel import Draw, Tile, oracle
 from oracle.numbers import (
     F32,
+    FLOATS,
     INTEGERS,
     NUMBERS,
+    STORAGE,
     WIDE_INTEGERS,
     Array,
     Result,
     immediate,
+    narrow,
 )
 
 MASK: Final = 0xFFFFFFFF
@@ -78,11 +81,15 @@ def rng(d: Draw) -> None:
     d.expect(after, Result(state), np.broadcast_to(mask, state.shape))
 
 
+UNIFORM: Final = ("f8e4m3", "f8e5m2", "f16", "bf16", "f32", "tf32", *INTEGERS)
+"""What nki.isa.rand2 lists."""
+
+
 @oracle("penguin.rand2", "bir.rand2")
 def rand2(d: Draw) -> None:
     d.arch(40)
     rows = d.number(1, 5)
-    out = d.tile((rows, *d.free()), "f32", written=True)
+    out = d.tile((rows, *d.free()), d.pick(UNIFORM), written=True)
     before, after = _state(d, rows, "")
     operands, texts = "", list[str]()
     bounds: list[Array] = []
@@ -102,7 +109,8 @@ def rand2(d: Draw) -> None:
     d.run(f"penguin.rand2 {out}, {after} <- {before}{operands}{fields(*texts)}")
     words, state = draws(before.raw, out.rows.shape[1])
     low, high = bounds
-    d.expect(out, Result((uniform(words) * (high - low) + low).astype(F32)))
+    found = (uniform(words) * (high - low) + low).astype(F32)
+    d.expect(out, Result(narrow(found, out.dtype)))
     d.expect(after, Result(state))
 
 
@@ -111,11 +119,14 @@ def dropout(d: Draw) -> None:
     d.arch()
     rows, free = d.number(1, 5), d.free()
     a = d.tile((rows, *free), d.pick(NUMBERS))
-    out = d.tile((rows, *d.another(free)), a.dtype, written=True)
+    floats = a.dtype in FLOATS
+    kind = d.pick((a.dtype, *(NUMBERS if floats else ())))
+    out = d.tile((rows, *d.another(free)), kind, written=True)
     before, after = _state(d, rows, "")
     if d.chance(2):
-        chances = d.random.random((rows, 1)).astype(F32)
-        column = d.tile((rows, 1), "f32", contents=chances)
+        chance = d.pick(("f32", "bf16", "f16") if floats else ("f32",))
+        chances = d.random.random((rows, 1)).astype(STORAGE[chance])
+        column = d.tile((rows, 1), chance, contents=chances)
         operand, text, probability = f", probability = {column}", "", column.wide
     else:
         value = d.pick((0.0, 0.25, 1.0))
@@ -128,8 +139,13 @@ def dropout(d: Draw) -> None:
     )
     words, state = draws(before.raw, a.raw.shape[1])
     dropped = (uniform(words) < probability) != keep
-    found = np.where(dropped, np.zeros((), a.array.dtype), a.raw)
-    d.expect(out, Result(found, "bits"), np.broadcast_to(mask, found.shape))
+    if kind == a.dtype:
+        found = np.where(dropped, np.zeros((), a.array.dtype), a.raw)
+        result = Result(found, "bits")
+    else:
+        found = np.where(dropped, F32(0), a.wide)
+        result = Result(narrow(found, kind))
+    d.expect(out, result, np.broadcast_to(mask, found.shape))
     d.expect(after, Result(state), np.broadcast_to(mask, state.shape))
 
 

@@ -10,6 +10,8 @@
 %i = penguin.alloc : <128x24xi32, sbuf>
 %p = penguin.alloc : <128x6xu32, sbuf>
 %u = penguin.alloc : <64x24xu32, sbuf>
+%k = penguin.alloc : <128x512xi64, sbuf>
+%w = penguin.alloc : <128x512xi16, sbuf>
 %two = penguin.alloc : <1x2xu32, sbuf>
 // near miss: `%a` -> `%n`
 // expected-error @below {{'dst' of 'penguin.rng' must be an integer tile, got float32}}
@@ -29,9 +31,9 @@ penguin.rng %n, %s <- %u
 // near miss: ` where 3 - l1 >= 0` -> ``
 // expected-error @below {{uses lane l1, but the instruction has 1 lanes}}
 penguin.rng %n, %s <- %s where 3 - l1 >= 0
-// near miss: `%h` -> `%a`
-// expected-error @below {{Unsupported dtype 'bfloat16' of 'dst' in 'penguin.rand2', expected one of the following dtypes: float32}}
-penguin.rand2 %h, %s <- %s
+// near miss: `%k` -> `%h`
+// expected-error @below {{Unsupported dtype 'int64' of 'dst' in 'penguin.rand2', expected one of the following dtypes: float8_e4m3}}
+penguin.rand2 %k, %s <- %s
 // near miss: ` {low_imm = 1.0}` -> ``
 // expected-error @below {{takes at most one of low and low_imm}}
 penguin.rand2 %a, %s <- %s, low = %v {low_imm = 1.0}
@@ -47,9 +49,9 @@ penguin.rand_set_state %p <- %p
 // near miss: `%p` -> `%s`
 // expected-error @below {{'src' has 6 elements per partition, but must have exactly 24}}
 penguin.rand_get_state %s <- %p
-// near miss: `%h` -> `%a`
-// expected-error @below {{Unsupported dtype 'bfloat16' of 'dst' in 'penguin.dropout_mask', expected one of the following dtypes: float32}}
-penguin.dropout_mask %h, %s <- %a, %s {probability_imm = 0.5}
+// near miss: `%w` -> `%a`
+// expected-error @below {{Unsupported dtype 'bfloat16' of 'dst' in 'penguin.dropout_mask', expected one of the following dtypes: int16}}
+penguin.dropout_mask %h, %s <- %w, %s {probability_imm = 0.5}
 // near miss: `%a, %s <- %a, %s` -> `%a, %s <- %a, %s {probability_imm = 0.5}`
 // expected-error @below {{takes exactly one of probability and probability_imm}}
 penguin.dropout_mask %a, %s <- %a, %s

@@ -21,12 +21,14 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions.checks import (
     FLOAT32,
+    FLOATS,
     check_count,
     check_dtype,
     check_given_at_most_once,
     check_given_once,
     check_level,
     check_partitions,
+    check_result,
     check_row,
 )
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
@@ -45,6 +47,23 @@ POOL_WORDS = 6
 DVE_WORDS = 24
 RAND_STATE_LEVEL = 30
 """First level of RandSetState and RandGetState (bir.md 7.3)."""
+
+
+UNIFORM_TYPES = (
+    DType.FLOAT8_E4M3,
+    DType.FLOAT8_E5M2,
+    DType.FLOAT16,
+    DType.BFLOAT16,
+    DType.FLOAT32,
+    DType.TFLOAT32,
+    DType.INT8,
+    DType.INT16,
+    DType.INT32,
+    DType.UINT8,
+    DType.UINT16,
+    DType.UINT32,
+)
+"""What uniform numbers are cast to (nki.isa.rand2)."""
 
 
 def check_state(instruction: ComputeInstruction, *names: str) -> None:
@@ -112,10 +131,10 @@ class Rand2(PartitionMasked):
         """From gen4."""
         check_level(self, 40)
 
-    @gate("float32 out", "bir.md 6.11")
-    def float_result(self) -> None:
-        """23 random bits fill an fp32 number."""
-        check_dtype(self, "dst", FLOAT32)
+    @gate("... expected one of the following dtypes: ...", "nki.isa.rand2 of NKI 0.2")
+    def uniform_dtypes(self) -> None:
+        """fp32 numbers, cast to any type of the page."""
+        check_dtype(self, "dst", UNIFORM_TYPES)
 
     @gate("min default 0, max default 1", "bir.md 6.11")
     def bounds_given(self) -> None:
@@ -297,14 +316,17 @@ class Dropout(PartitionMasked):
 
     @gate("dst.dtype==data.dtype", "nki.md 1.1 dropout")
     def same_dtype(self) -> None:
-        """Kept elements move their bits."""
-        check_dtype(self, "dst", (self.data()["src"].dtype,))
+        """Kept integers move their bits; floats are cast (0.1, later ones are not)."""
+        src = self.data()["src"].dtype
+        if not src.is_float:
+            check_dtype(self, "dst", (src,))
 
     @gate("prob scalar or [P,1]", "nki.md 1.1 dropout")
     def probability_given(self) -> None:
-        """One fp32 probability, or one per partition."""
+        """One probability, or one per partition: fp32, of floats any float type."""
         check_given_once(self, "probability", self.probability_imm)
-        check_row(self, "probability")
+        floats = self.data()["src"].dtype.is_float
+        check_result(self, "probability", FLOATS if floats else FLOAT32)
 
     @gate("6 values (Pool) or 24 (DVE) per partition", "nki.md 1.1 rand_set_state")
     def state_words(self) -> None:

@@ -74,10 +74,16 @@ def set_rng_seed(src_seeds: Any, name: str | None = None) -> None:
 
 @instruction
 def dropout(dst: Any, data: Any, prob: Any, name: str | None = None) -> None:
-    """`dst = data`, but 0 with probability `prob`."""
+    """`dst = data`, but 0 with probability `prob`; both are of one type."""
+    source, target = as_view(data, "data"), as_view(dst, "dst")
+    if source.element_type is not target.element_type:
+        raise NKIValueError(
+            f"dropout: `dst` must have the type of `data`, {source!r}, got {target!r}; "
+            "cast with nisa.tensor_copy"
+        )
     session().dropout(
-        as_view(data, "data"),
+        source,
         as_operand(prob, "prob"),
-        dst=as_view(dst, "dst"),
+        dst=target,
         name=as_name(name),
     )
