@@ -13,8 +13,8 @@ from oracle.alu import (
     bitwise,
     cut,
     integer,
+    stored as stored_as,
 )
-from oracle.alu import stored as stored_as
 from oracle.kernel import Draw, Tile, oracle
 from oracle.numbers import (
     F32,

@@ -5,8 +5,7 @@ from math import prod
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from xdsl_neuron.access import ChipPattern, Pattern, align
 

@@ -4,8 +4,7 @@ import pickle
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from xdsl.context import Context
 from xdsl.parser import Parser
 

@@ -3,8 +3,7 @@
 from itertools import product
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.affine_image import MOST_VALUES, image

@@ -9,8 +9,7 @@ from typing import Any, cast
 
 import pytest
 from bir_json import check
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from levels import after, parse, print_module
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 

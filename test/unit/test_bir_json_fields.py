@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import pytest
 from bir_json import check
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from levels import parse, print_module
 from xdsl.utils.exceptions import DiagnosticException
 

@@ -4,10 +4,18 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from machines import MODES, STREAMED, Array, compute, kernel, parsed, random, run
-from machines import program as prepared
+from hypothesis import given, settings, strategies as st
+from machines import (
+    MODES,
+    STREAMED,
+    Array,
+    compute,
+    kernel,
+    parsed,
+    program as prepared,
+    random,
+    run,
+)
 
 from xdsl_neuron.access import Pattern
 from xdsl_neuron.machine import MachineError, MachineOptions, prepare

@@ -6,8 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from machines import MODES, UNROLLED, compute, parsed, random, run
-from machines import program as prepared
+from machines import MODES, UNROLLED, compute, parsed, program as prepared, random, run
 
 from xdsl_neuron import machine
 from xdsl_neuron.machine import Machine, MachineError, MachineOptions, prepare, simulate

@@ -3,8 +3,7 @@
 import ml_dtypes
 import numpy as np
 import pytest
-from machines import STREAMED, Array, kernel, parsed, random, run
-from machines import program as prepared
+from machines import STREAMED, Array, kernel, parsed, program as prepared, random, run
 
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dtypes import DType

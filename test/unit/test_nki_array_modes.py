@@ -5,8 +5,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from kernel_pieces import F32, Array, Kernel, loaded, nisa, nl, saved, tile
 
 import xdsl_neuron.nki as nki

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 
 from xdsl_neuron import nki
-from xdsl_neuron.nki import functional as nki_first
-from xdsl_neuron.nki import isa as nisa
-from xdsl_neuron.nki import language as nl
+from xdsl_neuron.nki import functional as nki_first, isa as nisa, language as nl
 from xdsl_neuron.nki.functional import language as nl_first
 from xdsl_neuron.testing import assert_kernel_ok
 from xdsl_neuron.tracer.errors import NKIError, NKITypeError

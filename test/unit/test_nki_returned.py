@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from xdsl_neuron import nki
-from xdsl_neuron.nki import functional as fnki
-from xdsl_neuron.nki import isa, language
+from xdsl_neuron.nki import functional as fnki, isa, language
 from xdsl_neuron.nki.functional import language as functional_language
 from xdsl_neuron.testing import assert_kernel_ok, texts
 from xdsl_neuron.tracer.errors import NKIError

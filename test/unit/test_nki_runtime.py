@@ -19,8 +19,7 @@ import xdsl_neuron.nki.isa as language_isa
 import xdsl_neuron.nki.language as language
 from xdsl_neuron import machine
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.nki import kernel as kernel_module
-from xdsl_neuron.nki import tensor_spec
+from xdsl_neuron.nki import kernel as kernel_module, tensor_spec
 from xdsl_neuron.nki.dtype import as_dtype
 from xdsl_neuron.tracer.errors import (
     OUTSIDE_KERNEL,

@@ -5,8 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import xdsl_neuron.nki.functional as nki
 import xdsl_neuron.nki.functional.language as functional_language

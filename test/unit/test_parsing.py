@@ -3,8 +3,7 @@
 import sys
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from xdsl.context import Context
 from xdsl.dialects import builtin, get_all_dialects
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from xdsl_neuron.access import Pattern
 from xdsl_neuron.affine import Affine

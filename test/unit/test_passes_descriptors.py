@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from math import prod
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from xdsl_neuron.access import Pattern
 from xdsl_neuron.affine import Affine

@@ -1,7 +1,6 @@
 """The predicates say in which iterations a mask leaves anything."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.instructions.masks import bounds_one_lane

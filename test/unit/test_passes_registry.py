@@ -10,8 +10,7 @@ from xdsl.passes import ModulePass
 from xdsl_neuron import passes
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import penguin
-from xdsl_neuron.passes import convert_penguin_to_bir as conversion
-from xdsl_neuron.passes import get_all_passes
+from xdsl_neuron.passes import convert_penguin_to_bir as conversion, get_all_passes
 from xdsl_neuron.passes.pipelines import (
     BirToDma,
     NeuronPipeline,

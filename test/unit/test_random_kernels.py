@@ -6,8 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 import random_kernels
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from movement_draw import draw
 from random_kernels import check, check_random
 

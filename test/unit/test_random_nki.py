@@ -3,8 +3,7 @@
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from random_nki import Drawer, check_kernel
 
 

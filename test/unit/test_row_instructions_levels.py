@@ -1,7 +1,6 @@
 """Instructions on rows give the same bytes at every level, with shapes and masks."""
 
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from levels import after, run
 
 from xdsl_neuron.passes.pipelines import BirToDma, PenguinToBir

@@ -2,8 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from levels import after, context, parse, print_module
 from xdsl.dialects.func import Func
 from xdsl.interpreter import Interpreter

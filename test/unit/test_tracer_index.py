@@ -6,8 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from xdsl_neuron.mask import holds
 from xdsl_neuron.tracer.errors import NKIError

@@ -7,13 +7,17 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from machines import MODES, Array, kernel, parsed, random
 
 from xdsl_neuron import nki
-from xdsl_neuron.machine import MachineOptions, Program, Unwritten, UnwrittenOutput
-from xdsl_neuron.machine import prepare as prepared
+from xdsl_neuron.machine import (
+    MachineOptions,
+    Program,
+    Unwritten,
+    UnwrittenOutput,
+    prepare as prepared,
+)
 from xdsl_neuron.machine.written import Written
 from xdsl_neuron.nki import functional, isa, language
 from xdsl_neuron.nki.functional import language as functional_language

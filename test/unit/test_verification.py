@@ -1,8 +1,7 @@
 """Use before definition, dominance, structure: what xDSL's verifier leaves out."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from xdsl.context import Context
 from xdsl.dialects import arith, builtin, cf, func, scf, test
 from xdsl.ir import Block, Region

@@ -12,8 +12,7 @@ from xdsl_neuron.machine.elementwise import merge
 from xdsl_neuron.machine.lanes import FULL, mask_array
 from xdsl_neuron.machine.site import Emitter, Scope, Site
 from xdsl_neuron.mask import Box
-from xdsl_neuron.numerics import casts, fill
-from xdsl_neuron.numerics import reduction as numerics
+from xdsl_neuron.numerics import casts, fill, reduction as numerics
 
 
 class TensorReduce(Site):

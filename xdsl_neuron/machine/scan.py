@@ -8,8 +8,7 @@ from xdsl_neuron.machine.accumulators import RowFold, Scan
 from xdsl_neuron.machine.calls import Call, scalar, types_of
 from xdsl_neuron.machine.elementwise import Elementwise, Tensor
 from xdsl_neuron.machine.site import Emitter, Scope
-from xdsl_neuron.numerics import activation, alu, reduction
-from xdsl_neuron.numerics import scan as numerics
+from xdsl_neuron.numerics import activation, alu, reduction, scan as numerics
 from xdsl_neuron.numerics.accumulators import identity
 
 

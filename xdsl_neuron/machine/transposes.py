@@ -6,8 +6,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from xdsl_neuron.dialects.instruction import Instruction
-from xdsl_neuron.dialects.instructions import matrix as matrix_isa
-from xdsl_neuron.dialects.instructions import transpose as isa
+from xdsl_neuron.dialects.instructions import matrix as matrix_isa, transpose as isa
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.indirect import Indirect
 from xdsl_neuron.machine.nests import Nums, Strides, regroup

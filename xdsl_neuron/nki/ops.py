@@ -8,8 +8,7 @@ tiles, an operation makes a new tile (`elementwise.apply`).
 from dataclasses import dataclass
 from typing import Any, Final
 
-from xdsl_neuron.isa import ActivationFunction as Act
-from xdsl_neuron.isa import AluOp
+from xdsl_neuron.isa import ActivationFunction as Act, AluOp
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 from xdsl_neuron.tracer.wrong_calls import unexpected
 

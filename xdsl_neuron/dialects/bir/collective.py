@@ -1,9 +1,9 @@
 """Collectives by their roster rows."""
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation, OpResult
+from xdsl.ir import OpResult
 from xdsl.irdl import irdl_op_definition, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -97,12 +97,3 @@ class GetCurProcessingRankIDOp(collective.ProcessingRankId, SequencerInstruction
 
     name = "bir.get_cur_processing_rank_id"
     ROW: ClassVar = Row(66, "GetCurProcessingRankID")
-
-
-COLLECTIVE_OPERATIONS: Final[tuple[type[Operation], ...]] = (
-    CollectiveComputeOp,
-    CollectiveSendOp,
-    CollectiveRecvOp,
-    GetGlobalRankIdOp,
-    GetCurProcessingRankIDOp,
-)

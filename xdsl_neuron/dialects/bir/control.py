@@ -7,10 +7,10 @@ forms (`bir.loop`, `bir.dynamic_for_loop`, `bir.do_while`) and no branches.
 
 from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Region
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -344,15 +344,3 @@ def _functions(container: Block) -> set[str]:
         for operation in container.ops
         if isinstance(operation, FuncOp)
     }
-
-
-CONTROL_OPERATIONS: Final[tuple[type[Operation], ...]] = (
-    BasicBlockOp,
-    CompareAndBranchOp,
-    UnconditionalBranchOp,
-    BranchHintOp,
-    ExitOp,
-    BreakOp,
-    HaltOp,
-    CallOp,
-)

@@ -4,10 +4,9 @@ State of the engines: function tables, accumulators, prints, and what is out of 
 None of them computes with numerics of its own.
 """
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, UnitAttr, i64
-from xdsl.ir import Operation
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def
 from xdsl.utils.exceptions import VerifyException
 
@@ -155,14 +154,3 @@ class TongaReduceMacroSymbolicOp(ComputeInstruction, BirInstruction):
             raise VerifyException(
                 f"'reduce_axes' are axes of a {rank}-D input, got {list(axes)}"
             )
-
-
-ENGINE_OPERATIONS: Final[tuple[type[Operation], ...]] = (
-    DevicePrintOp,
-    LoadActFuncSetOp,
-    ReadActivationAccumulatorOp,
-    ActivationReadAccumulatorOp,
-    DveReadAccumulatorOp,
-    GenericReluOp,
-    TongaReduceMacroSymbolicOp,
-)

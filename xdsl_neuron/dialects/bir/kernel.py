@@ -7,7 +7,7 @@ Their operands are whole tensors, as many as the code takes:
 """
 
 from collections.abc import Sequence
-from typing import ClassVar, Final, Self
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -20,7 +20,7 @@ from xdsl.dialects.builtin import (
     i32,
     i64,
 )
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -306,12 +306,3 @@ class InlineASMBytesOp(OpaqueInstruction):
         values = self.asm_bytes.get_values()
         if not values or min(values) < 0 or max(values) > 255:
             raise VerifyException(f"'asm_bytes' is a list of bytes, got {list(values)}")
-
-
-KERNEL_OPERATIONS: Final[tuple[type[Operation], ...]] = (
-    CustomOp,
-    BIRKernelOp,
-    NKIKernelOp,
-    NKIKLIRKernelOp,
-    InlineASMBytesOp,
-)

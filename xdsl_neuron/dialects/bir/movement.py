@@ -4,10 +4,9 @@ Data movement that passes of the back end make: copies, and DMA by address tenso
 None has an operation in penguin above it; `roster` names the pass that creates each.
 """
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
-from xdsl.ir import Operation
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     irdl_op_definition,
@@ -321,15 +320,3 @@ class IndirectSaveOp(_AddressDma):
     address = operand_def(TensorType)
     index = opt_operand_def(TensorType)
     offset = opt_operand_def(TensorType)
-
-
-MOVEMENT_OPERATIONS: Final[tuple[type[Operation], ...]] = (
-    GenericCopyOp,
-    AbstractCopyOp,
-    TensorCopyDynamicSrcOp,
-    TensorCopyDynamicDstOp,
-    GPSIMDSB2SBOp,
-    ReadVarAddrOp,
-    IndirectLoadOp,
-    IndirectSaveOp,
-)

@@ -4,7 +4,7 @@ Synchronisation: waits and updates, barriers, queues (bir.md 9, dma.md 9.8).
 In program order, which is what the machine executes, all of them do nothing.
 """
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -25,9 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.collected import collected
 from xdsl_neuron.dialects.bir.declarations import (
-    EventOp,
     QueueOp,
-    SemaphoreOp,
     find,
 )
 from xdsl_neuron.dialects.bir.registers import DoWhileOp, DynamicForLoopOp
@@ -319,19 +317,3 @@ def _is_detached(operation: Operation) -> bool:
     while parent is not None and not isinstance(parent, FuncOp):
         parent = parent.parent_op()
     return parent is None
-
-
-SYNC_OPERATIONS: Final[tuple[type[Operation], ...]] = (
-    SemaphoreOp,
-    EventOp,
-    QueueOp,
-    NoOp,
-    EventSemaphoreOp,
-    GroupResetSemaphoresOp,
-    AllEngineBarrierOp,
-    DrainOp,
-    CoreBarrierOp,
-    SwitchQueueInstanceOp,
-    ResetQueueInstanceOp,
-    TensorCompletionOp,
-)

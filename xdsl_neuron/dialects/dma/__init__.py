@@ -7,6 +7,7 @@ type. On chip an address is (partition, byte). Limits are those of the DIRECT2D 
 (dma.md 8.1): one contiguous run and two strided dimensions on each side.
 """
 
+import sys
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
@@ -26,6 +27,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import Arch
+from xdsl_neuron.dialects.defined import operations_in
 from xdsl_neuron.dialects.effects import Effect
 from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import Instruction
@@ -489,18 +491,4 @@ class ScatterOp(IndirectDescriptor):
             )
 
 
-Dma = Dialect(
-    "dma",
-    [
-        BlockOp,
-        CopyOp,
-        TransposeOp,
-        CceOp,
-        FoldOp,
-        ReplicateOp,
-        GatherOp,
-        GatherTransposeOp,
-        ScatterOp,
-    ],
-    [],
-)
+Dma = Dialect("dma", operations_in(sys.modules[__name__]), [])

@@ -5,8 +5,12 @@ from typing import Any, Final
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.errors import NKIIndexError, NKITypeError
-from xdsl_neuron.tracer.index import IndexExpr, is_slice, is_tuple
-from xdsl_neuron.tracer.index import arange as make_arange
+from xdsl_neuron.tracer.index import (
+    IndexExpr,
+    arange as make_arange,
+    is_slice,
+    is_tuple,
+)
 
 
 @api
