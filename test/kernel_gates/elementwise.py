@@ -4,7 +4,7 @@ from typing import Any
 
 from kernel_gates.case import case, nisa, nl, ps, sb, tile
 
-BF, INT, PACKED = nl.bfloat16, nl.int32, nl.float8_e4m3fn_x4
+BF, INT, U8, PACKED = nl.bfloat16, nl.int32, nl.uint8, nl.float8_e4m3fn_x4
 
 
 def added(x: Any, y: Any, dst: Any = None, op: Any = nl.add, **options: Any) -> None:
@@ -25,6 +25,10 @@ def activated(op: Any = nl.exp, dst: Any = None, **options: Any) -> None:
 
 def picked(src: Any, predicate: Any, dst: Any = None) -> None:
     nisa.tensor_copy_predicated(sb(64, 8) if dst is None else dst, src, predicate)
+
+
+def four_dims(step: int) -> Any:
+    return tile(64, 512).ap([[512, 64], [64, 2], [16, 2], [4, 2], [step, 2]])
 
 
 def two_groups(step: int) -> Any:
@@ -196,18 +200,42 @@ CASES = [
         "TensorCopyPredicated.integer_predicate",
         "`predicate` must be a boolean or integer tile, got float32",
         lambda x, i, b: picked(sb(64, 8), sb(64, 8)),
-        lambda x, i, b: picked(sb(64, 8), sb(64, 8, dtype=INT)),
+        lambda x, i, b: picked(sb(64, 8), sb(64, 8, dtype=U8)),
+    ),
+    case(
+        "TensorCopyPredicated.integer_predicate",
+        "Unsupported dtype 'int8' of 'predicate' in 'penguin.tensor_copy_predicated',",
+        lambda x, i, b: picked(sb(64, 8), sb(64, 8, dtype=nl.int8)),
+        lambda x, i, b: picked(sb(64, 8), sb(64, 8, dtype=nl.uint32)),
+    ),
+    case(
+        "TensorCopyPredicated.one_psum_input",
+        "both inputs cannot be PSUM (src and predicate); copy one to SBUF",
+        lambda x, i, b: picked(ps(64, 8), ps(64, 8, dtype=nl.uint32)),
+        lambda x, i, b: picked(ps(64, 8), sb(64, 8, dtype=U8)),
+    ),
+    case(
+        "TensorCopyPredicated.scalar_kind",
+        "Scalar `src` must be float if `dst` is float, got 1 and float32",
+        lambda x, i, b: picked(1, sb(64, 8, dtype=U8)),
+        lambda x, i, b: picked(1, sb(64, 8, dtype=U8), sb(64, 8, dtype=INT)),
+    ),
+    case(
+        "TensorCopyPredicated.predicated_rank",
+        "access to 'dst' has 4 free dimensions, 'penguin.tensor_copy_predicated' takes",
+        lambda x, i, b: picked(1.0, sb(64, 16, dtype=U8), four_dims(1)),
+        lambda x, i, b: picked(1.0, sb(64, 16, dtype=U8), four_dims(2)),
     ),
     case(
         "TensorCopyPredicated.same_dtype",
         "`src` and `dst` must have the same dtype, got bfloat16 and float32",
-        lambda x, i, b: picked(sb(64, 8, dtype=BF), sb(64, 8, dtype=INT)),
-        lambda x, i, b: picked(sb(64, 8), sb(64, 8, dtype=INT)),
+        lambda x, i, b: picked(sb(64, 8, dtype=BF), sb(64, 8, dtype=U8)),
+        lambda x, i, b: picked(sb(64, 8), sb(64, 8, dtype=U8)),
     ),
     case(
         "TensorCopyPredicated.same_shape",
         "tile shape mismatch, expected '[64, 8]' of 'dst', got [64, 9] for 'src'",
-        lambda x, i, b: picked(sb(64, 9), sb(64, 8, dtype=INT)),
-        lambda x, i, b: picked(sb(64, 8), sb(64, 8, dtype=INT)),
+        lambda x, i, b: picked(sb(64, 9), sb(64, 8, dtype=U8)),
+        lambda x, i, b: picked(sb(64, 8), sb(64, 8, dtype=U8)),
     ),
 ]

@@ -7,8 +7,8 @@ from kernel_gates.case import case, fisa, fl, functional_case, nisa, nl, sb, til
 BF, WORD = nl.bfloat16, nl.uint32
 
 
-def uniform(dst: Any = None, low: Any = 0.0) -> None:
-    nisa.rand2(tile(64, 8) if dst is None else dst, low, 1.0)
+def uniform(dst: Any = None, low: Any = 0.0, high: Any = 1.0) -> None:
+    nisa.rand2(tile(64, 8) if dst is None else dst, low, high)
 
 
 def dropped(dst: Any = None, share: Any = 0.5) -> None:
@@ -37,6 +37,12 @@ CASES = [
         "Unsupported dtype 'float8_e4m3fn' of 'dst' in 'penguin.rand2', expected one",
         lambda x, i, b: uniform(tile(64, 8, dtype=nl.float8_e4m3fn)),
         lambda x, i, b: uniform(tile(64, 8, dtype=BF)),
+    ),
+    case(
+        "Rand2.bounds_ordered",
+        "rand2 needs min < max for valid range, got min 2.0 and max -2.0",
+        lambda x, i, b: uniform(low=2.0, high=-2.0),
+        lambda x, i, b: uniform(low=-2.0, high=2.0),
     ),
     case(
         "Rand2.bounds_given",

@@ -97,7 +97,7 @@ def summed_into_itself() -> None:
 
 
 def maximum(command: Any) -> None:
-    dst, res, mask = tile(64, 8), tile(64, 1), sb(64, 8, dtype=INT)
+    dst, res, mask = tile(64, 8), tile(64, 1), sb(64, 8, dtype=nl.uint8)
     nisa.select_reduce(dst, mask, sb(64, 8), 0.0, res, command)
 
 

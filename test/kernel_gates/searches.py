@@ -27,12 +27,23 @@ def replaced(
     )
 
 
+def spread(step: int) -> Any:
+    """Eight elements per partition in three dimensions, or two where they fuse."""
+    return sb(64, 64).ap([[64, 64], [16, 2], [4, 2], [step, 2]])
+
+
 CASES = [
     case(
         "Max8.searched_size",
         "'src' has 7 elements per partition, but must be between 8 and 16384",
         lambda x, i, b: nisa.max8(tile(64, 8), sb(64, 7)),
         lambda x, i, b: nisa.max8(tile(64, 8), sb(64, 8)),
+    ),
+    case(
+        "Max8.searched_rank",
+        "access to 'src' has 3 free dimensions, 'penguin.sunda_max8' takes at most 2",
+        lambda x, i, b: nisa.max8(tile(64, 8), spread(1)),
+        lambda x, i, b: nisa.max8(tile(64, 8), spread(2)),
     ),
     case(
         "Max8.eight",

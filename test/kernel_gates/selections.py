@@ -4,7 +4,7 @@ from typing import Any
 
 from kernel_gates.case import case, nisa, nl, ps, sb, tile
 
-BF, INT = nl.bfloat16, nl.int32
+BF, INT, U8 = nl.bfloat16, nl.int32, nl.uint8
 cmd = nisa.reduce_cmd
 
 
@@ -37,7 +37,7 @@ def chosen(
 ) -> None:
     nisa.select_reduce(
         tile(64, 8) if dst is None else dst,
-        sb(64, 8, dtype=INT) if pred is None else pred,
+        sb(64, 8, dtype=U8) if pred is None else pred,
         sb(64, 8) if src is None else src,
         other,
         **options,
@@ -140,6 +140,12 @@ CASES = [
         lambda x, i, b: chosen(),
     ),
     case(
+        "SelectReduce.integer_predicate",
+        "Unsupported dtype 'uint32' of 'predicate' in 'penguin.select_reduce',",
+        lambda x, i, b: chosen(pred=sb(64, 8, dtype=nl.uint32)),
+        lambda x, i, b: chosen(pred=sb(64, 8, dtype=nl.uint16)),
+    ),
+    case(
         "SelectReduce.on_true_dtype",
         "Unsupported dtype 'int32' of 'on_true' in 'penguin.select_reduce',",
         lambda x, i, b: chosen(src=sb(64, 8, dtype=INT)),
@@ -154,7 +160,7 @@ CASES = [
     case(
         "SelectReduce.one_psum_input",
         "both inputs cannot be PSUM (on_true and predicate); copy one to SBUF",
-        lambda x, i, b: chosen(src=ps(64, 8), pred=ps(64, 8, dtype=INT)),
+        lambda x, i, b: chosen(src=ps(64, 8), pred=ps(64, 8, dtype=nl.int16)),
         lambda x, i, b: chosen(src=ps(64, 8)),
     ),
     case(
@@ -200,6 +206,12 @@ CASES = [
         ),
     ),
     case(
+        "Exponential.exponential_dtypes",
+        "Unsupported dtype 'uint32' of 'dst' in 'penguin.exponential', expected one",
+        lambda x, i, b: exponential(tile(64, 8, dtype=nl.uint32)),
+        lambda x, i, b: exponential(tile(64, 8, dtype=nl.uint16)),
+    ),
+    case(
         "Activate2.activate2_arch",
         "'penguin.activate2' is available on trn3 or later, got trn2",
         lambda x, i, b: staged(1.0, None, nl.add, None),
@@ -212,10 +224,16 @@ CASES = [
         lambda x, i, b: staged(1.0, None, nl.add, None),
     ),
     case(
+        "Activate2.stage_pairs",
+        "(op0, op1) = (mult, mult) is not supported in 'penguin.activate2', expected",
+        lambda x, i, b: staged(1.0, 1.0, nl.multiply, nl.multiply),
+        lambda x, i, b: staged(1.0, 1.0, nl.multiply, nl.subtract),
+    ),
+    case(
         "Activate2.scalar_dtypes",
         "scalar0 and scalar1 must have the same dtype, got float32 and bfloat16",
-        lambda x, i, b: staged(sb(64, 1), sb(64, 1, dtype=BF), nl.add, nl.add),
-        lambda x, i, b: staged(sb(64, 1), sb(64, 1), nl.add, nl.add),
+        lambda x, i, b: staged(sb(64, 1), sb(64, 1, dtype=BF), nl.multiply, nl.add),
+        lambda x, i, b: staged(sb(64, 1), sb(64, 1), nl.multiply, nl.add),
     ),
     case(
         "Activate2.alpha_of_relu",

@@ -5,7 +5,7 @@ from math import erf as erf_of_number
 from typing import Final
 
 import numpy as np
-from oracle.alu import EXACT, apply
+from oracle.alu import apply
 from oracle.elementwise import Scalar, destination, fields, scalar, tile_space
 from oracle.kernel import Draw, Tile, oracle
 from oracle.numbers import F32, NUMBERS, Array, Near, Result, any_of, immediate, narrow
@@ -223,11 +223,8 @@ def activate2(d: Draw) -> None:
     total = name not in CANCELLING
     a = d.tile(shape, d.pick(TYPES), space=tile_space(d, ""), plain=not total)
     out = destination(d, shape, d.pick(NUMBERS), "", a)
-    ops = [
-        d.pick([op for op in EXACT if op != "divide"]) for _ in range(d.number(0, 2))
-    ]
-    if not total:
-        ops = [d.pick(("add", "subtract", "mult", "max")) for _ in ops]
+    pairs = ((), ("mult",), ("add",), ("subtract",), ("mult", "add"))
+    ops = d.pick((*pairs, ("mult", "subtract")))
     kind = d.pick(("f32", "bf16"))
     scalars: list[Scalar] = []
     for number in range(len(ops)):
@@ -271,8 +268,12 @@ SUMS = ("f8e4m3", "f8e5m2", "f16", "bf16", "f32", "tf32")
 def _exponential(d: Draw, reduces: bool) -> None:
     d.arch(40)
     shape = (d.partitions(), *d.free())
-    a = d.tile((shape[0], *d.another(shape[1:])), d.pick(TYPES), plain=reduces)
-    out = destination(d, shape, d.pick(NUMBERS), "", a)
+    a = d.tile(
+        (shape[0], *d.another(shape[1:])),
+        d.pick([t for t in TYPES if t != "tf32"]),
+        plain=reduces,
+    )
+    out = destination(d, shape, d.pick([t for t in NUMBERS if t != "u32"]), "", a)
     operand, text, most = "", "", np.zeros((1, 1), F32)
     if d.chance(2):
         column = d.column(a, plain=reduces)

@@ -101,7 +101,7 @@ def rand2(d: Draw) -> None:
                 operands += f", {name} = {column}"
                 value = column.wide
             case 2:
-                value[...] = d.pick((-2.0, 0.5, 8.0))
+                value[...] = d.pick((-2.0, -0.5) if name == "low" else (1.5, 8.0))
                 texts.append(f"{name}_imm = {immediate(float(value[0, 0]))}")
             case _:
                 pass

@@ -9,7 +9,6 @@ from oracle.kernel import Draw, oracle
 from oracle.numbers import (
     F32,
     FLOATS,
-    INTEGERS,
     NUMBERS,
     STORAGE,
     WIDE_INTEGERS,
@@ -163,7 +162,7 @@ def select_reduce(d: Draw) -> None:
     d.arch()
     shape = (d.partitions(), *d.free())
     types = tuple(t for t in NUMBERS if t not in ("tf32", "i32", "u32"))
-    kind = d.pick(INTEGERS)
+    kind = d.pick(("u8", "i8", "u16", "i16"))
     test = d.tile(shape, kind, contents=predicate(d, shape, kind))
     a = d.tile(
         (shape[0], *d.another(shape[1:])), d.pick(types), space=tile_space(d, "")
@@ -193,8 +192,8 @@ def select_reduce(d: Draw) -> None:
 @oracle("penguin.tensor_copy_predicated", "bir.copy_predicated")
 def copy_predicated(d: Draw) -> None:
     d.arch()
-    shape = (d.partitions(), *d.free())
-    kind = d.pick(INTEGERS)
+    shape = (d.partitions(), *d.free()[:3])
+    kind = d.pick(("u8", "u16", "u32"))
     test = d.tile(shape, kind, contents=predicate(d, shape, kind))
     out = d.tile(
         (shape[0], *d.another(shape[1:])),
@@ -207,7 +206,9 @@ def copy_predicated(d: Draw) -> None:
         a = d.tile(shape, out.dtype)
         operand, text, values = f", src = {a}", "", a.raw
     else:
-        value = d.pick((0.0, -2.5, 7)) if not is_integer(out.dtype) else d.pick((0, 7))
+        value = (
+            d.pick((0.0, -2.5, 7.0)) if not is_integer(out.dtype) else d.pick((0, 7))
+        )
         operand, text = "", f"imm = {immediate(value)}"
         values = narrow(np.full(test.raw.shape, value, F32), out.dtype)
     where, mask = d.mask(out.shape)

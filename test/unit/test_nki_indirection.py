@@ -158,7 +158,7 @@ def test_a_reduction_is_scattered() -> None:
 
 
 def test_a_predicate_and_a_destination_are_picked() -> None:
-    mask = numbers(32, COLUMNS, seed=7, dtype=np.int32) & 1
+    mask = (numbers(32, COLUMNS, seed=7, dtype=np.int32) & 1).astype(np.uint8)
 
     @jit
     def kernel(x: Any, index: Any, second: Any, mask: Any, table: Any) -> Any:

@@ -28,8 +28,8 @@ builtin.module attributes {neuron.target = #neuron.target<trn3>} {
     bir.tensor_tensor @I3 add %y <- %x, %y, lhs_index = %j {lhs_num_indices = 40, engine = Pool}
     // CHECK: bir.activation @I4 Exp %y <- %x, bias = %c, src_index = %i {src_num_indices = 40}
     bir.activation @I4 Exp %y <- %x, bias = %c, src_index = %i {src_num_indices = 40}
-    // CHECK: bir.copy_predicated @I5 %x <- %m, src = %y, dst_index = %i, predicate_index = %j {predicate_num_indices = 40, dst_num_indices = 40}
-    bir.copy_predicated @I5 %x <- %m, src = %y, dst_index = %i, predicate_index = %j {dst_num_indices = 40, predicate_num_indices = 40}
+    // CHECK: bir.copy_predicated @I5 %x <- %s, src = %y, dst_index = %i, predicate_index = %j {predicate_num_indices = 40, dst_num_indices = 40}
+    bir.copy_predicated @I5 %x <- %s, src = %y, dst_index = %i, predicate_index = %j {dst_num_indices = 40, predicate_num_indices = 40}
     // CHECK: bir.tensor_reduce @I6 add %c <- %x, src_index = %i {src_num_indices = 40, axes = [1]}
     bir.tensor_reduce @I6 add %c <- %x, src_index = %i {axes = [1], src_num_indices = 40}
     // CHECK: bir.exponential_reduce @I7 %y <- %x, reduce_res = %c, src_index = %i {src_num_indices = 40}

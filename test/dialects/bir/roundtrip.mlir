@@ -20,6 +20,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     %t.1 = bir.location @t.1 : <128x1000xf32, sbuf>
     %i = bir.location @i : <128x1xi32, sbuf>
     %m = bir.location @m : <128x1000xi32, sbuf>
+    %keep = bir.location @keep : <128x1000xu8, sbuf>
     %v = bir.location @v : <128x1xf32, sbuf>
     %w = bir.location @w : <128x128xbf16, sbuf>
     %x = bir.location @x : <128x512xbf16, sbuf>
@@ -57,8 +58,8 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     bir.reciprocal @I12 %v <- %v {engine = DVE}
     // CHECK-NEXT: bir.tensor_copy @I13 %x <- %acc {engine = Activation}
     bir.tensor_copy @I13 %x <- %acc {engine = Activation}
-    // CHECK-NEXT: bir.copy_predicated @I14 %t.1 <- %m, src = %t.1 {reverse, engine = DVE}
-    bir.copy_predicated @I14 %t.1 <- %m, src = %t.1 {reverse, engine = DVE}
+    // CHECK-NEXT: bir.copy_predicated @I14 %t.1 <- %keep, src = %t.1 {reverse, engine = DVE}
+    bir.copy_predicated @I14 %t.1 <- %keep, src = %t.1 {reverse, engine = DVE}
     // CHECK-NEXT: bir.select @I15 %t.1 <- %m, on_true = %t.1 {false_imm = -inf, engine = DVE}
     bir.select @I15 %t.1 <- %m, on_true = %t.1 {false_imm = -inf, engine = DVE}
     // CHECK-NEXT: bir.stream_transpose @I16 %s2 <- %s {engine = DVE}

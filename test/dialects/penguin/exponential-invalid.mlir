@@ -7,6 +7,14 @@
 %v = penguin.alloc : <128x1xf32, sbuf>
 %h = penguin.alloc : <128x1xbf16, sbuf>
 %i = penguin.alloc : <128x1xi8, sbuf>
+%u = penguin.alloc : <128x512xu32, sbuf>
+%w = penguin.alloc : <128x512xtf32, sbuf>
+// near miss: `%u <- %a` -> `%a <- %u`
+// expected-error @below {{Unsupported dtype 'uint32' of 'dst' in 'penguin.exponential'}}
+penguin.exponential %u <- %a
+// near miss: `%a <- %w` -> `%w <- %a`
+// expected-error @below {{Unsupported dtype 'tfloat32' of 'src' in 'penguin.exponential'}}
+penguin.exponential %a <- %w
 // near miss: ` {max_value_imm = 1.0}` -> ``
 // expected-error @below {{takes at most one of max_value and max_value_imm}}
 penguin.exponential %a <- %a, max_value = %v {max_value_imm = 1.0}
@@ -37,9 +45,12 @@ penguin.activate2 Exp %a <- %a {reverse0}
 // near miss: `bitwise_or` -> `add`
 // expected-error @below {{bitwise_or is not supported in 'penguin.activate2', expected an arithmetic operation}}
 penguin.activate2 Exp %a <- %a {op0 = bitwise_or, imm0 = 1}
+// near miss: `op1 = mult` -> `op1 = subtract`
+// expected-error @below {{(op0, op1) = (mult, mult) is not supported in 'penguin.activate2', expected one of (mult, add), (mult, subtract), (mult, bypass)}}
+penguin.activate2 Exp %a <- %a {op0 = mult, imm0 = 1.0, op1 = mult, imm1 = 1.0}
 // near miss: `%v` -> `%h`
 // expected-error @below {{scalar0 and scalar1 must have the same dtype, got float32 and bfloat16}}
-penguin.activate2 Exp %a <- %a, scalar0 = %v, scalar1 = %h {op0 = add, op1 = add}
+penguin.activate2 Exp %a <- %a, scalar0 = %v, scalar1 = %h {op0 = mult, op1 = add}
 // near miss: ` {alpha = 0.5}` -> ``
 // expected-error @below {{alpha is used only by Prelu, got Exp}}
 penguin.activate2 Exp %a <- %a {alpha = 0.5}

@@ -246,14 +246,33 @@ penguin.tensor_reduce add %v <- %a {axes = [1, 2]}
 %h = penguin.alloc : <128x512xf16, sbuf>
 %n = penguin.alloc : <128x512xi32, sbuf>
 %p = penguin.alloc : <128x512xi32, psum>
-// near miss: `%f,` -> `%n,`
+%u = penguin.alloc : <128x512xu8, sbuf>
+%i = penguin.alloc : <128x512xi8, sbuf>
+%d = penguin.alloc : <128x512xf32, psum>
+%e = penguin.alloc : <128x512xu32, psum>
+// near miss: `%f,` -> `%u,`
 // expected-error @below {{`predicate` must be a boolean or integer tile, got float32}}
 penguin.tensor_copy_predicated %f <- %f, src = %f
-// near miss: `%f` -> `%h`
+// near miss: `%i` -> `%u`
+// expected-error @below {{Unsupported dtype 'int8' of 'predicate' in 'penguin.tensor_copy_predicated', expected one of the following dtypes: uint8, uint16, uint32}}
+penguin.tensor_copy_predicated %f <- %i, src = %f
+// near miss: `%d` -> `%f`
+// expected-error @below {{both inputs cannot be PSUM (src and predicate); copy one to SBUF}}
+penguin.tensor_copy_predicated %f <- %e, src = %d
+// near miss: `src = %h` -> `src = %f`
 // expected-error @below {{`src` and `dst` must have the same dtype, got float16 and float32}}
-penguin.tensor_copy_predicated %f <- %n, src = %h
+penguin.tensor_copy_predicated %f <- %u, src = %h
 // expected-error @below {{takes exactly one of src and imm}}
-penguin.tensor_copy_predicated %f <- %n
+penguin.tensor_copy_predicated %f <- %u
+// near miss: `imm = 1}` -> `imm = 1.0}`
+// expected-error @below {{Scalar `src` must be float if `dst` is float, got 1 and float32}}
+penguin.tensor_copy_predicated %f <- %u {imm = 1}
+// near miss: `imm = 1.0}` -> `imm = 1}`
+// expected-error @below {{Scalar `src` must be int if `dst` is integer, got 1.0 and int32}}
+penguin.tensor_copy_predicated %n <- %u {imm = 1.0}
+// near miss: `1 x 2]` -> `2 x 2]`
+// expected-error @below {{access to 'dst' has 4 free dimensions, 'penguin.tensor_copy_predicated' takes at most 3}}
+penguin.tensor_copy_predicated %f[0, 0][1 x 128, 64 x 2, 16 x 2, 4 x 2, 1 x 2] <- %u[0, 0][1 x 128, 1 x 16] {imm = 1.0}
 // near miss: `on_true = %f` -> `on_true = %f, on_false = %f`
 // expected-error @below {{takes on_false as one tensor or one immediate}}
 penguin.tensor_select %f <- %n, on_true = %f

@@ -40,6 +40,9 @@ penguin.rand2 %a, %s <- %s, low = %v {low_imm = 1.0}
 // near miss: `= %a` -> `= %v`
 // expected-error @below {{'high' must hold one element for each of 128 partitions}}
 penguin.rand2 %a, %s <- %s, high = %a
+// near miss: `= 1.0}` -> `= 1.5}`
+// expected-error @below {{rand2 needs min < max for valid range, got min 1.0 and max 1.0}}
+penguin.rand2 %a, %s <- %s {low_imm = 1.0, high_imm = 1.0}
 // near miss: `%two` -> `%two[0, 0][1 x 1, 1 x 1]`
 // expected-error @below {{'src' must hold one seed, got two: u32[1, 2] in sbuf}}
 penguin.set_rng_seed %s <- %two

@@ -50,6 +50,7 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>, neuron.version 
     %b = penguin.alloc : <128x512xf32, sbuf>
     %v = penguin.alloc : <128x1xf32, sbuf>
     %n = penguin.alloc : <128x512xi32, sbuf>
+    %k = penguin.alloc : <128x512xu8, sbuf>
     %w = penguin.alloc : <128x128xbf16, sbuf>
     %x = penguin.alloc : <128x512xbf16, sbuf>
     %acc = penguin.alloc : <128x512xf32, psum>
@@ -72,10 +73,10 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>, neuron.version 
     penguin.memset %a[64, 0][1 x 64, 2 x 256] {value = inf, engine = DVE}
     // CHECK-NEXT: penguin.index_value %n {value = l0 * 512 + l1 + (l0) mod 3}
     penguin.index_value %n {value = 512 * l0 + l1 + (l0) mod 3}
-    // CHECK-NEXT: penguin.tensor_copy_predicated %a <- %n, src = %b {reverse}
-    penguin.tensor_copy_predicated %a <- %n, src = %b {reverse}
-    // CHECK-NEXT: penguin.tensor_copy_predicated %a <- %n {imm = 0.0}
-    penguin.tensor_copy_predicated %a <- %n {imm = 0.0}
+    // CHECK-NEXT: penguin.tensor_copy_predicated %a <- %k, src = %b {reverse}
+    penguin.tensor_copy_predicated %a <- %k, src = %b {reverse}
+    // CHECK-NEXT: penguin.tensor_copy_predicated %a <- %k {imm = 0.0}
+    penguin.tensor_copy_predicated %a <- %k {imm = 0.0}
     // CHECK-NEXT: penguin.tensor_select %a <- %n, on_true = %b {false_imm = nan}
     penguin.tensor_select %a <- %n, on_true = %b {false_imm = nan}
     // CHECK-NEXT: penguin.matmul %acc <- %w, %x

@@ -45,6 +45,9 @@ penguin.tensor_scalar_cache_cumulative add divide %a <- %a {imm0 = 1.0}
 // near miss: `%a <- %a` -> `%a <- %a {imm0 = 1.0}`
 // expected-error @below {{takes exactly one of scalar0 and imm0}}
 penguin.tensor_scalar_cache_cumulative add add %a <- %a
+// near miss: `%h` -> `%v`
+// expected-error @below {{Unsupported dtype 'bfloat16' of 'scalar0' in 'penguin.tensor_scalar_cache_cumulative', expected one of the following dtypes: float32}}
+penguin.tensor_scalar_cache_cumulative add add %a <- %a, scalar0 = %h
 // near miss: `initial_imm = 0.0` -> `command = LoadAccumulate`
 // expected-error @below {{takes at most one of initial and initial_imm}}
 penguin.tensor_scalar_cache_cumulative add add %a <- %a, initial = %v {imm0 = 1.0, initial_imm = 0.0}

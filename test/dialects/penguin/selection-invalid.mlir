@@ -8,7 +8,8 @@
 %v = penguin.alloc : <128x1xf32, sbuf>
 %h = penguin.alloc : <128x1xbf16, sbuf>
 %p = penguin.alloc : <128x512xf32, psum>
-%q = penguin.alloc : <128x512xi32, psum>
+%u = penguin.alloc : <128x512xu8, sbuf>
+%r = penguin.alloc : <128x512xi16, psum>
 // near miss: `add` -> `is_equal`
 // expected-error @below {{add is not supported in 'penguin.aff_sel_tensor_scalar', expected one of is_equal, not_equal, is_gt, is_ge, is_lt, is_le}}
 penguin.aff_sel_tensor_scalar add %a <- %a {value = l0, fill = 0.0}
@@ -42,27 +43,30 @@ penguin.range_select is_ge is_lt %a <- %t, %v, %v
 // near miss: ` {reduce_op = min}` -> ``
 // expected-error @below {{min is not supported in 'penguin.range_select_reduce', expected one of max}}
 penguin.range_select_reduce is_ge is_lt %a <- %a, %v, %v, reduce_res = %v {reduce_op = min}
-// near miss: `- %a` -> `- %n`
+// near miss: `- %a` -> `- %u`
 // expected-error @below {{`predicate` must be a boolean or integer tile, got float32}}
 penguin.select_reduce %a <- %a, %a, reduce_res = %v {on_false_imm = 0.0}
+// near miss: `- %n` -> `- %u`
+// expected-error @below {{Unsupported dtype 'int32' of 'predicate' in 'penguin.select_reduce', expected one of the following dtypes: uint8, int8, uint16, int16}}
+penguin.select_reduce %a <- %n, %a, reduce_res = %v {on_false_imm = 0.0}
 // near miss: `, %n` -> `, %a`
 // expected-error @below {{Unsupported dtype 'int32' of 'on_true' in 'penguin.select_reduce', which computes in float32}}
-penguin.select_reduce %a <- %n, %n, reduce_res = %v {on_false_imm = 0.0}
+penguin.select_reduce %a <- %u, %n, reduce_res = %v {on_false_imm = 0.0}
 // near miss: `= %a` -> `= %v`
 // expected-error @below {{on_false's free dimension should be 1 (a vector), got [128, 512]}}
-penguin.select_reduce %a <- %n, %a, reduce_res = %v, on_false = %a
+penguin.select_reduce %a <- %u, %a, reduce_res = %v, on_false = %a
 // near miss: `reduce_res` -> `on_false`
 // expected-error @below {{takes exactly one of on_false and on_false_imm}}
-penguin.select_reduce %a <- %n, %a, reduce_res = %v
-// near miss: `%q` -> `%n`
+penguin.select_reduce %a <- %u, %a, reduce_res = %v
+// near miss: `%r` -> `%u`
 // expected-error @below {{both inputs cannot be PSUM (on_true and predicate)}}
-penguin.select_reduce %a <- %q, %p, reduce_res = %v {on_false_imm = 0.0}
+penguin.select_reduce %a <- %r, %p, reduce_res = %v {on_false_imm = 0.0}
 // near miss: `, reduce_op = add` -> ``
 // expected-error @below {{add is not supported in 'penguin.select_reduce', expected one of max}}
-penguin.select_reduce %a <- %n, %a, reduce_res = %v {on_false_imm = 0.0, reduce_op = add}
+penguin.select_reduce %a <- %u, %a, reduce_res = %v {on_false_imm = 0.0, reduce_op = add}
 // near miss: `%t` -> `%a`
 // expected-error @below {{tile shape mismatch}}
-penguin.select_reduce %a <- %n, %t, reduce_res = %v {on_false_imm = 0.0}
+penguin.select_reduce %a <- %u, %t, reduce_res = %v {on_false_imm = 0.0}
 
 // -----
 

@@ -6,7 +6,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.arch import ARCHS, Arch
 from xdsl_neuron.dialects.instruction import Instruction, target_of
-from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction, fused_rank
 from xdsl_neuron.dialects.neuron import ImmediateAttr
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import AluOp, Space
@@ -142,3 +142,18 @@ def check_has(instruction: Instruction, has: Callable[[Arch], bool]) -> None:
         raise VerifyException(
             f"'{instruction.name}' is available on {first} or later, got {arch.name}"
         )
+
+
+def check_rank(instruction: ComputeInstruction, free: int, *names: str) -> None:
+    """Operands have a partition and at most `free` free dimensions, after fusing."""
+    data = instruction.data()
+    for name in names:
+        operand = data.get(name)
+        if operand is None:
+            continue
+        dims = fused_rank(operand.access.pairs[1:])
+        if dims > free:
+            raise VerifyException(
+                f"access to '{name}' has {dims} free dimensions, '{instruction.name}' "
+                f"takes at most {free}; reshape the tile, or loop over one dimension"
+            )

@@ -15,6 +15,11 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import target_of
+from xdsl_neuron.dialects.instructions.checks import (
+    check_dtype,
+    check_not_both_psum,
+    check_rank,
+)
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.neuron import (
@@ -28,6 +33,9 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import ActivationFunction, AluOp, Engine, Space
 
 INT32 = (DType.INT32, DType.UINT32)
+COPY_PREDICATES = (DType.UINT8, DType.UINT16, DType.UINT32)
+PREDICATED_DIMS = 3
+"""Free dimensions of the operands of `tensor_copy_predicated`."""
 WRAPPING_OPS = (AluOp.ADD, AluOp.SUBTRACT, AluOp.MULT)
 NATIVE_INT32_OPS = frozenset(
     {
@@ -472,6 +480,12 @@ class TensorCopyPredicated(TensorIndirect):
                 "`predicate` must be a boolean or integer tile, got "
                 f"{predicate.dtype.nki_name}"
             )
+        check_dtype(self, "predicate", COPY_PREDICATES)
+
+    @gate("src/predicate not both PSUM", "nki.isa.tensor_copy_predicated of NKI 0.1")
+    def one_psum_input(self) -> None:
+        """One PSUM read port serves the vector engine."""
+        check_not_both_psum(self, "src", "predicate")
 
     @gate("`src` and `dst` must have the same dtype", "penguin.md 7")
     def same_dtype(self) -> None:
@@ -485,6 +499,25 @@ class TensorCopyPredicated(TensorIndirect):
                 f"`src` and `dst` must have the same dtype, got {src.dtype.nki_name} "
                 f"and {data['dst'].dtype.nki_name}"
             )
+
+    @gate("Scalar `src` must be float if `dst` is float", "penguin.md 7; NKI 0.7")
+    def scalar_kind(self) -> None:
+        """A scalar is of the kind of dst, whose width it takes."""
+        dst = self.data()["dst"].dtype
+        if self.imm is None or not (dst.is_float or dst.is_integer):
+            return
+        given = isinstance(self.imm.value, float)
+        if given is not dst.is_float:
+            first, second = ("float", "float") if dst.is_float else ("int", "integer")
+            raise VerifyException(
+                f"Scalar `src` must be {first} if `dst` is {second}, got "
+                f"{self.imm.value} and {dst.nki_name}"
+            )
+
+    @gate("at most three free dimensions", "tensor_copy_predicated of NKI 0.7 (2.33)")
+    def predicated_rank(self) -> None:
+        """One dimension less than others, after fusing."""
+        check_rank(self, PREDICATED_DIMS, "dst", "predicate", "src")
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
     def same_shape(self) -> None:

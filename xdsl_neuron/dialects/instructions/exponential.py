@@ -19,6 +19,7 @@ from xdsl_neuron.dialects.instructions.accumulators import (
 )
 from xdsl_neuron.dialects.instructions.checks import (
     check_arithmetic,
+    check_dtype,
     check_given_at_most_once,
     check_level,
     check_op,
@@ -42,6 +43,33 @@ ACTIVATE2_REDUCE_OPS = (
     AluOp.MIN,
     AluOp.ABS_MAX,
     AluOp.ABS_MIN,
+)
+ACTIVATE2_PAIRS = (
+    (AluOp.MULT, AluOp.ADD),
+    (AluOp.MULT, AluOp.SUBTRACT),
+    (AluOp.MULT, AluOp.BYPASS),
+    (AluOp.ADD, AluOp.BYPASS),
+    (AluOp.SUBTRACT, AluOp.BYPASS),
+    (AluOp.BYPASS, AluOp.BYPASS),
+)
+EXPONENTIAL_SOURCES = tuple(
+    dtype
+    for dtype in DType
+    if dtype.bytes <= 4 and not dtype.is_packed and dtype is not DType.TFLOAT32
+)
+EXPONENTIAL_RESULTS = (
+    DType.FLOAT8_E4M3,
+    DType.FLOAT8_E4M3FN,
+    DType.FLOAT8_E5M2,
+    DType.FLOAT16,
+    DType.BFLOAT16,
+    DType.FLOAT32,
+    DType.TFLOAT32,
+    DType.INT8,
+    DType.INT16,
+    DType.INT32,
+    DType.UINT8,
+    DType.UINT16,
 )
 
 
@@ -78,6 +106,15 @@ class Exponential(AccumulatorUser, TensorIndirect):
     def exponential_arch(self) -> None:
         """From gen4."""
         check_level(self, 40)
+
+    @gate(
+        "... expected one of the following dtypes: ...",
+        "nki.isa.exponential of NKI 0.3 to 0.7",
+    )
+    def exponential_dtypes(self) -> None:
+        """The result is no uint32; what is read is no tfloat32."""
+        check_dtype(self, "dst", EXPONENTIAL_RESULTS)
+        check_dtype(self, "src", EXPONENTIAL_SOURCES)
 
     @gate("max_value scalar or [P,1]", "nki.md 1.1 exponential")
     def max_value_given(self) -> None:
@@ -166,6 +203,18 @@ class Activate2(TensorIndirect):
         if reverse is not None and op is None:
             raise VerifyException(f"reverse{number} needs op{number}")
         check_arithmetic(self, AluOp.BYPASS if op is None else op.data)
+
+    @gate("six (op0, op1) combinations", "nki.isa.activate2 of NKI 0.4 to 0.7")
+    def stage_pairs(self) -> None:
+        """What the scalar engine's tensor-scalar stage computes."""
+        ops = (self.op0, self.op1)
+        first, second = (AluOp.BYPASS if op is None else op.data for op in ops)
+        if (first, second) not in ACTIVATE2_PAIRS:
+            pairs = ", ".join(f"({op0}, {op1})" for op0, op1 in ACTIVATE2_PAIRS)
+            raise VerifyException(
+                f"(op0, op1) = ({first}, {second}) is not supported in '{self.name}', "
+                f"expected one of {pairs}; compute the rest with tensor_scalar"
+            )
 
     @gate("immediates both tensors -> same dtype", "nki.md 1.1 activate2")
     def scalar_dtypes(self) -> None:

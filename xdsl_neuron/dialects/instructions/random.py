@@ -143,6 +143,19 @@ class Rand2(PartitionMasked):
         check_given_at_most_once(self, "high", self.high_imm)
         check_row(self, "low", "high")
 
+    @gate("min < max for valid range", "nki.isa.rand2 of NKI 0.3 to 0.7")
+    def bounds_ordered(self) -> None:
+        """The range of numbers is not empty; tiles are known when it runs."""
+        data = self.data()
+        if "low" in data or "high" in data:
+            return
+        low = 0.0 if self.low_imm is None else self.low_imm.value
+        high = 1.0 if self.high_imm is None else self.high_imm.value
+        if not low < high:
+            raise VerifyException(
+                f"rand2 needs min < max for valid range, got min {low} and max {high}"
+            )
+
     @gate("6 values (Pool) or 24 (DVE) per partition", "nki.md 1.1 rand_set_state")
     def state_words(self) -> None:
         """The state is that of the engine."""

@@ -21,9 +21,10 @@ from xdsl_neuron.dialects.instructions.checks import (
     check_not_both_psum,
     check_op,
     check_result,
+    check_rank,
     check_row,
 )
-from xdsl_neuron.dialects.instructions.compute import ComputeInstruction, fused_rank
+from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.elementwise import Activation
 from xdsl_neuron.dialects.instructions.masks import BoxMasked
 from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
@@ -124,7 +125,7 @@ class TensorScalarCumulative(Loading, BoxMasked, TensorIndirect):
     def scalar_given(self) -> None:
         """One scalar."""
         check_given_once(self, "scalar0", self.imm0)
-        self.check_per_partition_scalar("scalar0")
+        check_row(self, "scalar0")
 
     @gate("... expected one of the following dtypes: ...", "penguin.md 5")
     def row_dtypes(self) -> None:
@@ -235,14 +236,7 @@ class TensorScalarReduce(Loading, BoxMasked, TensorIndirect):
     @gate("at most three free dimensions", "nki.isa.tensor_scalar_reduce of NKI 0.7")
     def reduce_rank(self) -> None:
         """One dimension less than others, after fusing."""
-        data = self.data()
-        for name in ("dst", "src"):
-            dims = fused_rank(data[name].access.pairs[1:])
-            if dims > REDUCED_DIMS:
-                raise VerifyException(
-                    f"access to '{name}' has {dims} free dimensions, "
-                    f"'{self.name}' takes at most {REDUCED_DIMS}"
-                )
+        check_rank(self, REDUCED_DIMS, "dst", "src")
 
     @gate("operand0 imm or [P,1]", "nki.md 1.1 tensor_scalar_reduce")
     def scalar_given(self) -> None:

@@ -11,6 +11,7 @@ from xdsl_neuron.dialects.instructions.checks import (
     check_dtype,
     check_level,
     check_partitions,
+    check_rank,
 )
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.masks import PartitionMasked
@@ -20,6 +21,8 @@ from xdsl_neuron.dtypes import DType
 WIDTH = 8
 MIN_ELEMENTS = 8
 MAX_ELEMENTS = 16384
+SEARCHED_DIMS = 2
+"""Free dimensions of what `max8` reads."""
 INDEX_DTYPES = (DType.UINT16, DType.UINT32)
 
 
@@ -46,6 +49,11 @@ class Max8(PartitionMasked):
     def searched_size(self) -> None:
         """8 to 16384 elements."""
         check_searched(self, "src")
+
+    @gate("a source of at most three dimensions", "nki.isa.max8 of NKI 0.1 to 0.7")
+    def searched_rank(self) -> None:
+        """A partition and two free dimensions."""
+        check_rank(self, SEARCHED_DIMS, "src")
 
     @gate("... elements per partition, but must have exactly ...", "penguin.md 5")
     def eight(self) -> None:

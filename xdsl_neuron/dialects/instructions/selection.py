@@ -20,6 +20,7 @@ from xdsl_neuron.dialects.instructions.accumulators import (
 )
 from xdsl_neuron.dialects.instructions.checks import (
     FLOATS,
+    check_dtype,
     check_given_once,
     check_level,
     check_not_both_psum,
@@ -48,6 +49,8 @@ COMPARES = (
     AluOp.IS_LE,
 )
 RANGE_COMPARES = tuple(op for op in COMPARES if op is not AluOp.NOT_EQUAL)
+SELECT_PREDICATES = (DType.UINT8, DType.INT8, DType.UINT16, DType.INT16)
+"""Types of a `select_reduce` predicate (nki.isa.select_reduce of NKI 0.1 to 0.7)."""
 RANGE_START_LIMIT = 1 << 24
 """The column's index is fp32, exact below this (nki.md 1.1 range_select)."""
 
@@ -202,6 +205,7 @@ class SelectReduce(Accumulating, BoxMasked):
                 "`predicate` must be a boolean or integer tile, got "
                 f"{predicate.dtype.nki_name}"
             )
+        check_dtype(self, "predicate", SELECT_PREDICATES)
 
     @gate("on_true not tf32/int32/uint32", "penguin.md 7 select_reduce")
     def on_true_dtype(self) -> None:
