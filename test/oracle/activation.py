@@ -270,7 +270,7 @@ def _exponential(d: Draw, reduces: bool) -> None:
     shape = (d.partitions(), *d.free())
     a = d.tile(
         (shape[0], *d.another(shape[1:])),
-        d.pick([t for t in TYPES if t != "tf32"]),
+        d.pick(TYPES),
         plain=reduces,
     )
     out = destination(d, shape, d.pick([t for t in NUMBERS if t != "u32"]), "", a)

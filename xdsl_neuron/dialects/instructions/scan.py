@@ -20,8 +20,8 @@ from xdsl_neuron.dialects.instructions.checks import (
     check_given_once,
     check_not_both_psum,
     check_op,
-    check_result,
     check_rank,
+    check_result,
     check_row,
 )
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
