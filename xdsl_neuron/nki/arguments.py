@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, TypeGuard
 
+from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType, typed_number
 from xdsl_neuron.nki.dtype import dtype_or_none
 from xdsl_neuron.tracer.context import current
@@ -112,6 +113,13 @@ def as_name(value: Any) -> str | None:
     if value is not None and not isinstance(value, str):
         raise NKITypeError(f"`name` must be str, got {described(value)}")
     return value or None
+
+
+def as_affine(value: Any, what: str) -> Affine:
+    """An integer, a loop index or a register."""
+    if isinstance(value, IndexExpr) and not value.shape:
+        return Affine.of(value.expr)
+    return Affine(as_integer(value, what))
 
 
 def as_flag(value: Any, what: str) -> bool:

@@ -6,6 +6,7 @@ from xdsl_neuron.affine import Affine
 from xdsl_neuron.isa import AluOp, Engine
 from xdsl_neuron.nki.accumulators import as_fold, as_reduce_op
 from xdsl_neuron.nki.arguments import (
+    as_affine,
     as_axes,
     as_flag,
     as_integer,
@@ -209,7 +210,7 @@ def iota(
     """`dst = offset + channel_multiplier * partition + sum(step * index)`."""
     target = as_view(dst, "dst")
     pairs = as_pattern(pattern, "iota")
-    value = Affine(as_integer(offset, "offset"))
+    value = as_affine(offset, "offset")
     value += Affine.lane(0) * as_integer(channel_multiplier, "channel_multiplier")
     for lane, (step, _) in enumerate(pairs, start=1):
         value = value + Affine.lane(lane) * step

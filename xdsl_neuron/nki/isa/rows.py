@@ -13,6 +13,7 @@ from xdsl_neuron.nki.accumulators import (
     check_fp32_min,
 )
 from xdsl_neuron.nki.arguments import (
+    as_affine,
     as_integer,
     as_name,
     as_number,
@@ -128,7 +129,7 @@ def affine_select(
     value = offset + channel_multiplier * partition + sum(step * index).
     """
     pairs = as_pattern(pattern, "affine_select")
-    value = Affine(as_integer(offset, "offset"))
+    value = as_affine(offset, "offset")
     value = value + Affine.lane(0) * as_integer(
         channel_multiplier, "channel_multiplier"
     )

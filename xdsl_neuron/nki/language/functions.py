@@ -122,9 +122,15 @@ def matmul(x: Any, y: Any, transpose_x: bool = False, *, mask: Any = None) -> Vi
 
 @api
 def transpose(x: Any, dtype: Any = None, *, mask: Any = None) -> View:
-    """Swaps the two dimensions of a tile (tensor engine)."""
-    trace, tile = session(), as_view(x, "x")
-    made = trace.transpose(trace.in_sbuf(tile), dtype=_kind(dtype), mask=as_mask(mask))
+    """
+    Swaps the two dimensions of a tile (tensor engine).
+
+    A transpose moves bits: another `dtype` is a cast of its result.
+    """
+    trace, tile, kind = session(), as_view(x, "x"), _kind(dtype)
+    made = trace.transpose(trace.in_sbuf(tile), mask=as_mask(mask))
+    if kind not in (None, tile.element_type):
+        made = trace.tensor_copy(made, dtype=kind)
     return made_as(made, dtype, tile)
 
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.blocks import usable_bytes
@@ -134,10 +135,15 @@ def _hbm(wanted: Request) -> Buffer:
 
 
 def fill(view: View, value: float) -> View:
-    """Sets every element of a fresh tensor."""
-    if view.space is Space.HBM:
-        raise NKISyntaxError("Creating HBM tensor with init value is not supported.")
+    """Sets every element of a fresh tensor; in HBM from 0.2 on."""
     trace, whole = session(), view.of(view.base)
+    if view.space is Space.HBM:
+        if trace.masks_allowed:
+            raise NKISyntaxError(
+                "Creating HBM tensor with init value is not supported."
+            )
+        _fill_hbm(whole, value)
+        return view
     kind = view.base.type
     if kind.data.bytes_per_partition <= usable_bytes(kind.space, trace.arch):
         trace.memset(value=value, dst_tile=whole)
@@ -153,3 +159,26 @@ def fill(view: View, value: float) -> View:
         layout = Layout((partitions, *free[blocks:]), 0, 0, offset, view.element_type)
         trace.memset(value=value, dst_tile=whole.with_layout(layout))
     return view
+
+
+_FILL_COLUMNS: Final = 2048
+"""Elements of a partition of the tile that HBM is filled from."""
+
+
+def _fill_hbm(whole: View, value: float) -> None:
+    """Copies a filled tile over a tensor in HBM, as many rows at a time as it has."""
+    trace, kind = session(), whole.element_type
+    columns = min(whole.size, _FILL_COLUMNS)
+    rows, rest = divmod(whole.size, columns)
+    height = min(rows, trace.arch.sbuf_partitions)
+    tile = trace.new_tile((height, columns), kind)
+    trace.memset(value=value, dst_tile=tile)
+    parts = [(row, min(height, rows - row), columns) for row in range(0, rows, height)]
+    if rest:
+        parts.append((rows, 1, rest))
+    (down, _), (across, _) = tile.layout.pairs
+    for row, count, width in parts:
+        pairs = ((columns, count), (1, width))
+        target = whole.with_layout(Layout(pairs, -1, 0, row * columns, kind))
+        source = replace(tile.layout, pairs=((down, count), (across, width)))
+        trace.dma_copy(tile.with_layout(source), target)
