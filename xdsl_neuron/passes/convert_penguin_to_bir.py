@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -17,6 +18,7 @@ from xdsl.passes import ModulePass
 
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import bir, penguin
+from xdsl_neuron.dialects.defined import meaning_of
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.elementwise import TensorTensor
@@ -33,7 +35,6 @@ from xdsl_neuron.isa import AluOp, Engine, Space, TensorKind
 from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.names import NamePool
 from xdsl_neuron.passes.rebuild import located, operations_of, replace_with
-from xdsl_neuron.passes.renamed import RENAMED
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ class Conversion:
 
     def _operations(self, source: Block) -> None:
         for operation in source.ops:
-            handler = _HANDLERS.get(type(operation))
+            handler = handler_of(type(operation))
             if handler is None:
                 raise DiagnosticError(
                     operation, "has no counterpart in bir; lower it in penguin first"
@@ -387,58 +388,52 @@ _HANDLERS: dict[type[Operation], Handler] = {
     penguin.AllocOp: Conversion.allocation,
     penguin.ConstantOp: Conversion.constant,
     penguin.ReturnOp: Conversion.end,
-    penguin.SBAtomLoadOp: _same(bir.LoadOp),
     penguin.SBAtomStoreOp: _store,
     penguin.DMACopyOp: _copy,
-    penguin.NeuronIndirectLoadOp: _same(bir.GenericIndirectLoadOp),
-    penguin.NeuronIndirectSaveOp: _same(bir.GenericIndirectSaveOp),
-    penguin.NeuronIndirectRMWOp: _same(bir.IndirectSaveAccumulateOp),
-    penguin.NeuronReplicateAPOp: _same(bir.DMACopyReplicateOp),
-    penguin.TiledOffloadedFMAOp: _same(bir.DMACopyCceOp),
     penguin.DMATransposeLoadOp: _dma_transpose(bir.DMACopyTransposeOp, None),
     penguin.DMATransposeCopyOp: _dma_transpose(bir.DMACopyTransposeOp, None),
     penguin.DMAIndirectTransposeOp: _dma_transpose(
         bir.DMACopyGatherTransposeOp, Engine.POOL
     ),
-    penguin.LoadTensorToRegisterOp: _same(bir.TensorLoadOp),
-    penguin.StoreRegisterToTensorOp: _same(bir.TensorSaveOp),
-    penguin.RegisterAluOp: _same(bir.RegisterAluOp),
-    penguin.RegisterMoveOp: _same(bir.RegisterMoveOp),
-    penguin.CollectiveComputeOp: _same(bir.CollectiveComputeOp),
-    penguin.CollectiveSendOp: _same(bir.CollectiveSendOp),
-    penguin.CollectiveRecvOp: _same(bir.CollectiveRecvOp),
-    penguin.GetGlobalRankIdOp: _same(bir.GetGlobalRankIdOp),
-    penguin.GetCurProcessingRankIdOp: _same(bir.GetCurProcessingRankIDOp),
-    penguin.CoreBarrierOp: _same(bir.CoreBarrierOp),
-    penguin.DevicePrintOp: _same(bir.DevicePrintOp),
-    penguin.StreamShuffleOp: _compute(bir.StreamShuffleOp),
-    penguin.IndirectCopyOp: _compute(bir.IndirectCopyOp),
-    penguin.PoolGatherOp: _compute(bir.GatherOp),
-    penguin.TensorTensorOp: _compute(bir.TensorTensorOp),
-    penguin.TensorScalarPtrOp: _compute(bir.TensorScalarPtrOp),
-    penguin.TensorScalarOp: _compute(bir.TensorScalarOp),
-    penguin.ActivationOp: _compute(bir.ActivationOp),
-    penguin.ReciprocalOp: _compute(bir.ReciprocalOp),
-    penguin.TensorCopyOp: _compute(bir.TensorCopyOp),
-    penguin.MemsetOp: _compute(bir.MemsetOp),
-    penguin.IndexValueOp: _compute(bir.IotaOp),
-    penguin.TensorCopyPredicatedOp: _compute(bir.CopyPredicatedOp),
-    penguin.TensorSelectOp: _compute(bir.SelectOp),
-    penguin.MatMulOp: _compute(bir.MatmultOp),
     penguin.TransposeOp: _transpose,
-    penguin.TensorReduceOp: _compute(bir.TensorReduceOp),
-    **{each: _compute(kind) for each, kind in RENAMED.items()},
 }
+"""What is more than a change of name."""
+
+
+@cache
+def _counterparts() -> dict[type[Operation], type[Instruction]]:
+    """The first instruction of bir of each meaning."""
+    found: dict[type[Operation], type[Instruction]] = {}
+    for kind in bir.Bir.operations:
+        meaning = meaning_of(kind)
+        if meaning is not None and issubclass(kind, Instruction):
+            found.setdefault(meaning, kind)
+    return found
+
+
+def handler_of(kind: type[Operation]) -> Handler | None:
+    """
+    What converts operations of a class, None where nothing does.
+
+    An instruction that bir has with the same meaning becomes that one.
+    """
+    found = _HANDLERS.get(kind)
+    if found is not None or not issubclass(kind, Instruction):
+        return found
+    if not kind.name.startswith(f"{penguin.Penguin.name}."):
+        return None
+    meaning = meaning_of(kind)
+    counterpart = None if meaning is None else _counterparts().get(meaning)
+    if counterpart is None:
+        return None
+    make = _compute if issubclass(kind, ComputeInstruction) else _same
+    found = _HANDLERS[kind] = make(counterpart)
+    return found
 
 
 def register_handler(kind: type[Operation], handler: Handler) -> None:
     """Lowers operations of a class by `handler` from now on."""
     _HANDLERS[kind] = handler
-
-
-def handled() -> dict[type[Operation], Handler]:
-    """The classes of operations that are converted, and by what."""
-    return dict(_HANDLERS)
 
 
 def _output_names(function: penguin.FuncOp) -> dict[SSAValue, str]:
