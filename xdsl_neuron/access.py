@@ -1,7 +1,7 @@
 """
 Access patterns: a start and (step, num) pairs, and every question asked about them.
 
-The one model of an access in the project (DESIGN.md 4), of the operative definition in
+The one model of an access in the project (design.md 4), of the operative definition in
 dma.md 2.2: a pattern enumerates `start + sum(step_i * index_i)` in row-major order, the
 first pair outermost. Units are the caller's (elements, or bytes after `scaled`). Steps
 may be negative or zero. Nothing here enumerates elements except `addresses`; a question

@@ -2,7 +2,7 @@
 // RUN: neuron-opt -p penguin-to-bir,bir-to-dma %s | filecheck %s
 // RUN: neuron-opt -p 'neuron{max-instructions=2 max-blocks=2}' %s | filecheck %s --check-prefix=SMALL
 
-// A load of 128-row tiles of a 300-row `a`, ragged at the end (DESIGN.md 9).
+// A load of 128-row tiles of a 300-row `a`, ragged at the end (design.md 9).
 
 // CHECK:         bir.func @load {
 // CHECK-NOT:     I0_i1

@@ -1,7 +1,7 @@
 """
 Casts between element types, as kernels that write strided arrays in place.
 
-The rule (DESIGN.md 7, nki.md 5.3): equal types copy raw bits; every other cast goes
+The rule (design.md 7, nki.md 5.3): equal types copy raw bits; every other cast goes
 through fp32, rounds to nearest even, then saturates for integers and fp8, overflows to
 inf for bf16, fp16 and tf32. NaN becomes 0 in an integer. So integers above 2^24 lose
 bits, between integer types too. `RULES` has the details.

@@ -5,7 +5,7 @@ Both operands have the contraction over the partition axis (bir.md 6.10); severa
 dimensions count as one. The sum is BLAS's, so its order is not specified and its bits
 hold within one environment. To keep them equal between levels, operands that BLAS
 would not read in place, and all of products with one row, one column or one term, are
-made C-contiguous first, and the operands never share memory (DESIGN.md 7).
+made C-contiguous first, and the operands never share memory (design.md 7).
 """
 
 from collections.abc import Callable

@@ -2,7 +2,7 @@
 Reductions along free axes and over partitions.
 
 An operand is made C-contiguous fp32 first and reduced row by row, because the bits of
-a sum depend on the layout otherwise: NumPy adds a contiguous row pairwise (DESIGN.md
+a sum depend on the layout otherwise: NumPy adds a contiguous row pairwise (design.md
 7). Bit operations reduce the raw integers.
 """
 

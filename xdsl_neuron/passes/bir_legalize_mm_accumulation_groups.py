@@ -38,7 +38,7 @@ from xdsl_neuron.passes.rebuild import (
 @dataclass(frozen=True)
 class BirLegalizeMmAccumulationGroups(ModulePass):
     """
-    Decides each matmul whose `accumulate` is `auto` (bir.md 8.5, DESIGN.md 7b).
+    Decides each matmul whose `accumulate` is `auto` (bir.md 8.5, design.md 7b).
 
     An element is fresh until something writes it after its location was executed. A
     matmul into fresh elements overwrites, into others it adds; where only a part is

@@ -146,7 +146,7 @@ class DmaInstruction(Instruction):
                     f"{dst.nki_name}"
                 )
 
-    @gate("source and destination overlap partly", "DESIGN.md 7b", "our choice")
+    @gate("source and destination overlap partly", "design.md 7b", "our choice")
     def no_partial_overlap(self) -> None:
         """Both sides on one tensor are the same pattern or apart."""
         dst, *sources = self.moved()
@@ -313,7 +313,7 @@ class Replicate(DmaInstruction):
                 f"{list(dst)}"
             )
 
-    @gate("... takes no mask", "DESIGN.md 7b", "our choice")
+    @gate("... takes no mask", "design.md 7b", "our choice")
     def without_mask(self) -> None:
         """No predicates."""
         if self.masks():

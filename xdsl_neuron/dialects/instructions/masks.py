@@ -43,7 +43,7 @@ class BoxMasked(RowInstruction):
     """
 
     @gate(
-        "mask '...' does not bound one dimension by itself", "DESIGN.md 7b", "inferred"
+        "mask '...' does not bound one dimension by itself", "design.md 7b", "inferred"
     )
     def box_mask(self) -> None:
         """Each predicate bounds one lane."""
@@ -73,7 +73,7 @@ class PartitionMasked(BoxMasked):
 class Unmasked(RowInstruction):
     """An instruction that has no mask."""
 
-    @gate("... takes no mask", "DESIGN.md 7b", "inferred")
+    @gate("... takes no mask", "design.md 7b", "inferred")
     def without_mask(self) -> None:
         """No predicates."""
         if self.masks():

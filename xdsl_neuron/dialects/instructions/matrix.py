@@ -174,7 +174,7 @@ class Matmul(MatmulBase):
 
     @gate(
         "mask '...' couples the stationary and the moving operand",
-        "DESIGN.md 7b",
+        "design.md 7b",
         "inferred",
     )
     def mask_of_one_operand(self) -> None:
@@ -190,7 +190,7 @@ class Matmul(MatmulBase):
 
     @gate(
         "mask takes a remainder of '...', whose least value has several bounds",
-        "DESIGN.md 7b",
+        "design.md 7b",
         "our choice",
     )
     def mask_can_hold(self) -> None:
@@ -415,7 +415,7 @@ class Transpose(ComputeInstruction):
 
     @gate(
         "mask is more than a box, which takes a destination of two dimensions",
-        "DESIGN.md 7b",
+        "design.md 7b",
         "our choice",
     )
     def mask_of_two_dimensions(self) -> None:

@@ -45,7 +45,7 @@ IDENTITIES: Final[dict[AluOp, float]] = {
     AluOp.BITWISE_XOR: 0,
 }
 """
-What a reduction reads where its mask does not hold (DESIGN.md 7b).
+What a reduction reads where its mask does not hold (design.md 7b).
 
 A difference starts with its first element, so there is none.
 """
@@ -94,7 +94,7 @@ class TensorReduce(TensorIndirect):
 
     @gate(
         "mask takes a remainder of '...', whose least value has several bounds",
-        "DESIGN.md 7b",
+        "design.md 7b",
         "our choice",
     )
     def mask_can_hold(self) -> None:
@@ -102,7 +102,7 @@ class TensorReduce(TensorIndirect):
         check_can_hold(self)
 
     @gate(
-        "mask '...' does not bound one dimension by itself", "DESIGN.md 7b", "inferred"
+        "mask '...' does not bound one dimension by itself", "design.md 7b", "inferred"
     )
     def masked_difference(self) -> None:
         """An operation without identity has no place for what a mask leaves out."""

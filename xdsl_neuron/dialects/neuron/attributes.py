@@ -501,7 +501,7 @@ class IterationsAttr(TextAttribute[tuple[Iteration, ...]]):
     """
     `#neuron.iterations<[parallel "i" 2, sequential "k" 0]>`: outermost loop first.
 
-    Which turns of unrolled loops an instruction belongs to (DESIGN.md 7b).
+    Which turns of unrolled loops an instruction belongs to (design.md 7b).
     """
 
     name = "neuron.iterations"

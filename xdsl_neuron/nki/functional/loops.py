@@ -1,5 +1,5 @@
 """
-Loops of the functional generation (DESIGN.md 7b).
+Loops of the functional generation (design.md 7b).
 
 `affine_range` and `sequential_range` trace their body once into a rolled loop;
 `static_range` and Python's `range` unroll. So do the former where Python control flow

@@ -2,7 +2,7 @@
 Tiles of the functional generation: views with arithmetic.
 
 A matmul's result is put off until it is used, because `psum += nl.matmul(x, y)` is one
-accumulating instruction and not a matmul followed by an addition (DESIGN.md 7b).
+accumulating instruction and not a matmul followed by an addition (design.md 7b).
 """
 
 from collections.abc import Callable

@@ -42,7 +42,7 @@ def zeros(shape: Any, dtype: Any, buffer: Any = None, name: str | None = "") -> 
     A fresh tensor of zeros.
 
     In the functional generation a PSUM tile of zeros is only an allocation: matmuls
-    accumulate into it, and what nothing writes reads as 0 (DESIGN.md 7b).
+    accumulate into it, and what nothing writes reads as 0 (design.md 7b).
     """
     wanted = request(shape, dtype, buffer, name)
     if session().masks_allowed and wanted.region.space is Space.PSUM:
