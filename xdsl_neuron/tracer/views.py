@@ -160,7 +160,8 @@ class View:
         """
         The elements in another shape; each new dimension must be one stride.
 
-        On chip the partition dimension stays as it is.
+        On chip the partition dimension stays as it is, with as many blocks in front
+        (in generation 0.1, which has them).
         """
         shape = self._resolve_shape(shape)
         if prod(shape) != self.size:
@@ -171,15 +172,23 @@ class View:
         layout = self.layout
         if layout.par < 0:
             return self.with_dims(self._split(layout.pairs, shape), "reshape")
-        if layout.par > 0:
-            self._no_tile()
-        if shape[:1] != (layout.pairs[0][1],):
+        blocks, rows = layout.pairs[: layout.par], layout.pairs[layout.par]
+        count = prod(num for _, num in blocks)
+        places = (
+            place
+            for place, extent in enumerate(shape)
+            if extent == rows[1] and prod(shape[:place]) == count
+        )
+        par = next(places, None)
+        if par is None or (par > 0 and not self.base.trace.masks_allowed):
+            behind = f", behind {count} blocks" if blocks else ""
             raise NKIValueError(
                 f"reshape of '{self.name}' must keep the partition dimension "
-                f"({layout.pairs[0][1]}), got {shape}"
+                f"({rows[1]}{behind}), got {shape}"
             )
-        free = self._split(layout.pairs[1:], shape[1:])
-        return self.with_dims((layout.pairs[0], *free), "reshape")
+        outer = self._split(blocks, shape[:par])
+        free = self._split(layout.pairs[layout.par + 1 :], shape[par + 1 :])
+        return self.with_dims((*outer, rows, *free), "reshape", par)
 
     def _resolve_shape(self, shape: Sequence[int]) -> Shape:
         """The shape with a -1 replaced by what fits."""
@@ -209,14 +218,24 @@ class View:
             )
         return found
 
-    def with_dims(self, pairs: tuple[Pair, ...], what: str) -> Self:
+    def with_dims(
+        self, pairs: tuple[Pair, ...], what: str, par: int | None = None
+    ) -> Self:
         """The same elements in order, in other dimensions."""
         self._refuse_index(what)
         a, shape = self.layout, tuple(num for _, num in pairs)
         what = f"{what} of '{self.name}' from {self.shape} to {shape}"
         c = a.conditions.through(places_in(self.shape, shape), what)
         return self.with_layout(
-            Layout(pairs, a.par, a.partition, a.offset, a.dtype, c.masks, c.bounds)
+            Layout(
+                pairs,
+                a.par if par is None else par,
+                a.partition,
+                a.offset,
+                a.dtype,
+                c.masks,
+                c.bounds,
+            )
         )
 
     def refuse_columns(self, what: str) -> None:
