@@ -2,13 +2,24 @@
 
 import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, distribution, entry_points
+import tomllib
+from importlib.metadata import (
+    PackageNotFoundError,
+    distribution,
+    entry_points,
+    version,
+)
 from pathlib import Path
+from typing import Any
 
 import pytest
 from xdsl.universe import Universe
 
+from xdsl_neuron import __version__
+from xdsl_neuron.tools import opt, run, trace
 from xdsl_neuron.universe import UNIVERSE
+
+ROOT = Path(__file__).parents[2]
 
 MODULE = """func.func @f() {
   %a = penguin.alloc : <128x512xf32, sbuf>
@@ -70,3 +81,35 @@ def test_the_plug_in_imports_nothing_of_ours() -> None:
     assert process.stdout == (
         "['xdsl_neuron', 'xdsl_neuron.passes', 'xdsl_neuron.universe']\n"
     )
+
+
+@pytest.mark.parametrize("tool", [opt, run, trace], ids=lambda each: each.__name__)
+def test_each_tool_says_its_version_and_xdsl_s(
+    tool: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "neuron-" + tool.__name__.rpartition(".")[2]
+    with pytest.raises(SystemExit) as left:
+        tool.main(["--version"])
+    assert left.value.code == 0
+    shown = f"{name} {__version__} built on xDSL {version('xdsl')}\n"
+    assert capsys.readouterr().out == shown
+
+
+def test_the_version_has_one_source() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert "version" not in project["project"]
+    attribute = project["tool"]["setuptools"]["dynamic"]["version"]["attr"]
+    assert attribute == "xdsl_neuron.__version__"
+    command("neuron-opt")
+    assert version("xdsl-neuron") == __version__
+
+
+def test_the_lower_bounds_are_what_ci_installs() -> None:
+    found = subprocess.run(
+        [sys.executable, ROOT / ".ci" / "bounds.py", "oldest"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = {line.partition("==")[0] for line in found.stdout.split()}
+    assert names == {"numpy", "ml_dtypes"}

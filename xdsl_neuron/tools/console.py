@@ -4,17 +4,19 @@ What the commands share: reading, writing, reporting, exit codes.
 Exit codes: 0 fine, 1 the input was refused, 2 the command line was wrong.
 """
 
+import argparse
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from xdsl.utils.exceptions import DiagnosticException
 
+from xdsl_neuron import __version__
 from xdsl_neuron.diagnostics import (
     Diagnostic,
     DiagnosticError,
@@ -31,6 +33,26 @@ class ExitCode(IntEnum):
     REFUSED = 1
     USAGE = 2
     INTERRUPTED = 130
+
+
+def versions(tool: str) -> str:
+    """What `--version` prints: our version, and that of xDSL."""
+    from importlib.metadata import version
+
+    return f"{tool} {__version__} built on xDSL {version('xdsl')}"
+
+
+class ShowVersion(argparse.Action):
+    """`--version`, worked out when it is asked for."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, **kwargs: Any) -> None:
+        super().__init__(
+            option_strings, argparse.SUPPRESS, nargs=0, help="print the version"
+        )
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: object) -> None:
+        print(versions(parser.prog))
+        parser.exit()
 
 
 def run_command(body: Callable[[], int]) -> int:

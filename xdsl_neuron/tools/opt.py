@@ -29,13 +29,14 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline, parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.utils.frontend import Frontend
 from xdsl.utils.target import Target
-from xdsl.xdsl_opt_main import VersionAction, xDSLOptMain
+from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xdsl_neuron.diagnostics import Diagnostic, DiagnosticError, Sources
 from xdsl_neuron.parsing import DEFAULT_MAX_NESTING, parse_module, recursion_room
 from xdsl_neuron.tools.console import (
     CrashReport,
     ExitCode,
+    ShowVersion,
     read_text,
     report,
     run_command,
@@ -87,8 +88,6 @@ class NeuronOptMain(xDSLOptMain):
     Raises:
         SystemExit: a wrong command line (code 2), `--help`, `--version`.
     """
-
-    version_format = "neuron-opt built on xDSL {xdsl_version}"
 
     def __init__(self, args: Sequence[str] | None = None) -> None:
         self.seconds: dict[str, float] = {}
@@ -150,7 +149,7 @@ class NeuronOptMain(xDSLOptMain):
             metavar="TARGET",
             help="what to write; one of: " + ", ".join(self.available_targets),
         )
-        add("-v", "--version", action=VersionAction, version_format=self.version_format)
+        add("-v", "--version", action=ShowVersion)
         add(
             "--max-nesting",
             type=_nesting,

@@ -34,6 +34,7 @@ from xdsl_neuron.passes.levels import LEVELS, lower
 from xdsl_neuron.tools.console import (
     CrashReport,
     ExitCode,
+    ShowVersion,
     read_text,
     report,
     run_command,
@@ -185,6 +186,7 @@ def make_parser() -> argparse.ArgumentParser:
         "kernels.",
     )
     add = parser.add_argument
+    add("--version", action=ShowVersion)
     add(
         "file",
         metavar="FILE",

@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from xdsl_neuron.arch import get_arch
 from xdsl_neuron.diagnostics import DiagnosticError, SourceLocation
-from xdsl_neuron.tools.console import read_text, run_command, write_text
+from xdsl_neuron.tools.console import ShowVersion, read_text, run_command, write_text
 from xdsl_neuron.tools.script import callers_of, failing_line
 
 if TYPE_CHECKING:
@@ -188,6 +188,7 @@ def build_parser() -> argparse.ArgumentParser:
         description="Trace a kernel and print its penguin module.",
     )
     add = parser.add_argument
+    add("--version", action=ShowVersion)
     add("kernel", metavar="FILE[:KERNEL]", help="a Python file and a kernel in it")
     add(
         "--arg",
