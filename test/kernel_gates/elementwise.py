@@ -107,6 +107,48 @@ CASES = [
         target="trn2",
     ),
     case(
+        "ComputeInstruction.partition_step",
+        "the access on the partition dimension must be contiguous, but 'src'",
+        lambda x, i, b: nisa.tensor_copy(tile(32, 8), sb(64, 8)[0:64:2]),
+        lambda x, i, b: nisa.dma_copy(tile(32, 8), sb(64, 8)[0:64:2]),
+    ),
+    case(
+        "ComputeInstruction.partition_step",
+        "in sbuf) steps by 2 partitions; gather the partitions into a tile with",
+        lambda x, i, b: nisa.memset(tile(64, 8).ap([[16, 32], [1, 8]]), 0.0),
+        lambda x, i, b: nisa.memset(tile(64, 8).ap([[8, 32], [1, 8]]), 0.0),
+    ),
+    case(
+        "TensorTensor.binary_op",
+        "rsqrt takes one operand and is not supported in 'penguin.tensor_tensor'",
+        lambda x, i, b: added(sb(64, 8), sb(64, 8), op=nl.rsqrt),
+        lambda x, i, b: added(sb(64, 8), sb(64, 8), op=nl.maximum),
+    ),
+    case(
+        "TensorTensor.power_without_psum",
+        "the input/output tiles cannot be in PSUM if op is power, which runs on",
+        lambda x, i, b: added(ps(64, 8), sb(64, 8), op=nl.power),
+        lambda x, i, b: added(sb(64, 8), sb(64, 8), op=nl.power),
+    ),
+    case(
+        "TensorScalar.bitvec_engine",
+        "bitvec operators must run on Vector Engine, got bitwise_and on engine Pool",
+        lambda x, i, b: nisa.tensor_scalar(
+            tile(64, 8, dtype=INT),
+            sb(64, 8, dtype=INT),
+            nl.bitwise_and,
+            3,
+            engine=nisa.engine.gpsimd,
+        ),
+        lambda x, i, b: nisa.tensor_scalar(
+            tile(64, 8, dtype=INT),
+            sb(64, 8, dtype=INT),
+            nl.bitwise_and,
+            3,
+            engine=nisa.engine.vector,
+        ),
+    ),
+    case(
         "TensorTensor.bitvec_dtypes",
         "Unsupported dtype 'float32' of 'dst' in a bitwise operation, expected",
         lambda x, i, b: added(sb(64, 8), sb(64, 8), op=nl.bitwise_and),

@@ -68,8 +68,8 @@ def bounded(dst: Any, src: Any) -> None:
 
 
 def leaky(slope: Any) -> None:
-    x, add = sb(64, 8), nl.add
-    nisa.activate2(tile(64, 8), nl.prelu, x, 1.0, 0.0, add, add, relu_param=slope)
+    ops = nl.multiply, nl.add
+    nisa.activate2(tile(64, 8), nl.prelu, sb(64, 8), 1.0, 0.0, *ops, relu_param=slope)
 
 
 CASES = [

@@ -176,7 +176,7 @@ def tensor_scalar(d: Draw) -> None:
     d.arch()
     shape = (d.partitions(), *d.free())
     engine = d.pick(("", "", "DVE", "Pool", "Activation"))
-    bits = engine != "Activation" and d.chance(3)
+    bits = engine in ("", "DVE") and d.chance(3)
     two = d.chance(2)
     reverse = [d.chance(4), d.chance(4)]
     if engine == "Activation":

@@ -172,13 +172,9 @@ class Draw:
         """
         fixed = fixed or contents is not None
         repeats = not written and not fixed
-        step = 1 if fixed else self.pick((1, 1, 1, 2, 0) if repeats else (1, 1, 1, 2))
-        count = shape[0] if step else 1
-        reach = step * (shape[0] - 1)
-        if reach >= PARTITIONS:
-            step, reach = 1, shape[0] - 1
-        first = self.start(reach + 1 if step else count) if start is None else start
-        if first + reach >= PARTITIONS:
+        # Engines reach partitions one after another.
+        first = self.start(shape[0]) if start is None else start
+        if first + shape[0] > PARTITIONS:
             first = 0
         pairs, offset, width = self._layout(tuple(shape[1:]), fixed, repeats)
         if (
@@ -187,13 +183,13 @@ class Draw:
         ):
             # A product stays in one bank before trn3.
             pairs, offset, width = self._layout(tuple(shape[1:]), True, False)
-        whole = (min(PARTITIONS, first + reach + 1), width)
+        whole = (min(PARTITIONS, first + shape[0]), width)
         name = f"x{len(self.tiles)}"
-        places = _places((first * width + offset), ((step * width, shape[0]), *pairs))
+        places = _places((first * width + offset), ((width, shape[0]), *pairs))
         array = self.values(whole, dtype, plain)
         if contents is not None:
             array.reshape(-1)[places] = contents.reshape(shape)
-        text = f"%{name}[{first}, {offset}][{_pairs(((step, shape[0]), *pairs))}]"
+        text = f"%{name}[{first}, {offset}][{_pairs(((1, shape[0]), *pairs))}]"
         return self._add(Tile(name, dtype, space, array, places, text))
 
     def memory(

@@ -659,3 +659,31 @@ builtin.module attributes {neuron.target = #neuron.target<trn2>} {
     }
   }
 }
+
+// -----
+
+%a = penguin.alloc : <128x512xf32, sbuf>
+%b = penguin.alloc : <128x512xf32, sbuf>
+%n = penguin.alloc : <128x512xi32, sbuf>
+%p = penguin.alloc : <128x512xf32, psum>
+// near miss: `2 x` -> `1 x`
+// expected-error @below {{the access on the partition dimension must be contiguous, but 'dst' (a: f32[64, 512] in sbuf) steps by 2 partitions; gather}}
+penguin.memset %a[0, 0][2 x 64, 1 x 512] {value = 0.0}
+// near miss: `0 x 128` -> `1 x 128`
+// expected-error @below {{'src' (b: f32[128, 512] in sbuf) repeats one partition}}
+penguin.activation Exp %a <- %b[0, 0][0 x 128, 1 x 512]
+penguin.tensor_copy %a <- %b[0, 0][0 x 128, 1 x 512]
+penguin.for parallel %i = 0 to 2 {
+  // near miss: `2 x 32` -> `1 x 32`
+  // expected-error @below {{'src' (b: f32[32, 512] in sbuf) steps by 2 partitions}}
+  penguin.tensor_copy %a[%i * 32, 0][1 x 32, 1 x 512] <- %b[%i * 64, 0][2 x 32, 1 x 512]
+}
+// near miss: `abs` -> `max`
+// expected-error @below {{abs takes one operand and is not supported in 'penguin.tensor_tensor'}}
+penguin.tensor_tensor abs %a <- %a, %b
+// near miss: `%p` -> `%b`
+// expected-error @below {{the input/output tiles cannot be in PSUM if op is power, which runs on GpSimd, but 'rhs'}}
+penguin.tensor_tensor pow %a <- %a, %p
+// near miss: `, engine = Pool` -> ``
+// expected-error @below {{bitvec operators must run on Vector Engine, got bitwise_and on engine Pool}}
+penguin.tensor_scalar_ptr bitwise_and %n <- %n {imm0 = 3, engine = Pool}

@@ -31,6 +31,9 @@ class ComputeInstruction(Instruction):
     OWN_STARTS: ClassVar[tuple[str, ...]] = ()
     """Operands whose first partition has a rule of its own."""
 
+    BROADCASTS: ClassVar[tuple[str, ...]] = ()
+    """Operands that may repeat one partition, which a lowering copies."""
+
     engine = prop_def(EngineAttr, default_value=EngineAttr(Engine.UNASSIGNED))
 
     @gate('predicate "validEngines"', "bir.md 7.2 code 400", stage=Stage.ENGINE)
@@ -107,6 +110,23 @@ class ComputeInstruction(Instruction):
                     raise VerifyException(
                         f"access to '{operand.name}' ({operand}): {problem}"
                     )
+
+    @gate(
+        "the access on the partition dimension must be contiguous",
+        "NKI Access Patterns of NKI 0.2 to 0.7",
+    )
+    def partition_step(self) -> None:
+        """Engines read and write partitions one after another; DMA has no such rule."""
+        for name, operand in self.data().items():
+            step, count = operand.access.pairs[0]
+            if step == 1 or count == 1 or (step == 0 and name in self.BROADCASTS):
+                continue
+            what = f"steps by {step} partitions" if step else "repeats one partition"
+            raise VerifyException(
+                f"the access on the partition dimension must be contiguous, but "
+                f"'{name}' ({operand}) {what}; gather the partitions into a tile with "
+                "dma_copy first"
+            )
 
     @gate(
         "in-place: same start, dtype and element count must be the same pattern; "

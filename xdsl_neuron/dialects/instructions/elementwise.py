@@ -36,6 +36,7 @@ INT32 = (DType.INT32, DType.UINT32)
 COPY_PREDICATES = (DType.UINT8, DType.UINT16, DType.UINT32)
 PREDICATED_DIMS = 3
 """Free dimensions of the operands of `tensor_copy_predicated`."""
+UNARY_OPS = (AluOp.BITWISE_NOT, AluOp.RSQRT, AluOp.ABS)
 WRAPPING_OPS = (AluOp.ADD, AluOp.SUBTRACT, AluOp.MULT)
 NATIVE_INT32_OPS = frozenset(
     {
@@ -88,6 +89,31 @@ class TensorTensor(TensorIndirect):
             raise VerifyException(
                 "both inputs cannot be PSUM; copy one to SBUF with tensor_copy first"
             )
+
+    @gate("a binary operator", "nki.isa.tensor_tensor of NKI 0.1 to 0.7")
+    def binary_op(self) -> None:
+        """Both inputs are operands."""
+        if self.op.data in UNARY_OPS:
+            raise VerifyException(
+                f"{self.op.data} takes one operand and is not supported in "
+                f"'{self.name}', expected a binary operation; use tensor_scalar"
+            )
+
+    @gate(
+        "the input/output tiles cannot be in PSUM if op is power",
+        "nki.isa.tensor_tensor of NKI 0.1 to 0.7",
+    )
+    def power_without_psum(self) -> None:
+        """Powers run on GpSimd, which has no port to PSUM."""
+        if self.op.data is not AluOp.POW:
+            return
+        for operand in self.data().values():
+            if operand.space is Space.PSUM:
+                raise VerifyException(
+                    "the input/output tiles cannot be in PSUM if op is power, which "
+                    f"runs on GpSimd, but '{operand.name}' is {operand}; copy it to "
+                    "SBUF with tensor_copy first"
+                )
 
     @gate("... expected one of the following dtypes: ...", "penguin.md 5")
     def bitvec_dtypes(self) -> None:
@@ -203,6 +229,19 @@ class TensorScalar(TensorIndirect):
         if first.is_bitvec:
             check_integers(self, "dst", "src", "scalar0", "scalar1")
             check_whole_numbers(imm0=self.imm0, imm1=self.imm1)
+
+    @gate(
+        "bitvec operators must run on Vector Engine",
+        "nki.isa.tensor_scalar of NKI 0.1 to 0.7",
+    )
+    def bitvec_engine(self) -> None:
+        """Bit patterns pass the vector engine only."""
+        engine = self.engine.data
+        if self.op0.data.is_bitvec and engine not in (Engine.DVE, Engine.UNASSIGNED):
+            raise VerifyException(
+                f"bitvec operators must run on Vector Engine, got {self.op0.data} on "
+                f"engine {engine}"
+            )
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
     def scalar_shapes(self) -> None:
@@ -383,6 +422,7 @@ class TensorCopy(TensorIndirect):
     OUTS: ClassVar = ("dst",)
     INS: ClassVar = ("src", "dst_index", "src_index")
     INDIRECT_ENGINES: ClassVar = (Engine.DVE, Engine.ACTIVATION)
+    BROADCASTS: ClassVar = ("src",)
 
     dst = operand_def(TensorType)
     src = operand_def(TensorType)
