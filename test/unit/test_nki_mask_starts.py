@@ -115,21 +115,6 @@ def test_first_rows_of_a_command_that_nothing_goes_on_from() -> None:
     assert_kernel_ok(nki.jit(kernel), x, expected=expected[:, None])
 
 
-def test_remainders_of_rows_that_start_later() -> None:
-    def kernel(x: Any) -> Any:
-        tile, result = nl.load(x), nl.full((M, 1), 7.0, nl.float32)
-        i, j = nl.mgrid[0:M, 0:N]
-        mask = (i >= 3) & ((i + j) % 3 >= 1)
-        result[...] = nl.sum(tile, axis=1, keepdims=True, mask=mask)
-        return saved(result)
-
-    x = whole(M, N)
-    i, j = np.ogrid[0:M, 0:N]
-    expected = np.where((i + j) % 3 >= 1, x, 0).sum(1, keepdims=True)
-    expected[:3] = 7
-    assert_kernel_ok(nki.jit(kernel), x, expected=expected)
-
-
 def test_a_gather_reads_no_index_that_its_mask_leaves_out() -> None:
     def kernel(x: Any, index: Any) -> Any:
         tile, places = nl.load(x), nl.load(index)

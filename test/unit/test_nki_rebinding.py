@@ -294,7 +294,7 @@ def items_of_each_iteration(x: Any) -> Any:
     tiles = [fl.load(x), fl.load(x)]
     state = SimpleNamespace(held=tiles[0], count=0)
     for _ in range(2):
-        for _ in fl.affine_range(2):
+        for _ in fl.sequential_range(2):
             tiles[1] = fl.add(tiles[0], 1.0)
             state.held = fl.add(tiles[1], 1.0)
             state.count += 1

@@ -273,7 +273,7 @@ REFUSALS: list[tuple[Callable[[Any], object], str]] = [
     ),
     (
         index_changed_inside,
-        "the index of a run-time loop is changed in another loop",
+        "the index of a run-time loop is read-only",
     ),
     (
         decides,

@@ -252,7 +252,7 @@ def test_arguments_may_be_nested_and_of_many_kinds() -> None:
     transposed = np.asfortranarray(y)
     (found,) = nki.simulate(kernel)((x, transposed), {"z": Wrapped(z)}, None)
     np.testing.assert_array_equal(found, (x + y) + z)
-    module = nki.trace(kernel)([x, y], {"z": tensor_spec("f32", (8, 4))}, None)
+    module = nki.trace(kernel)((x, y), {"z": tensor_spec("f32", (8, 4))}, None)
     assert "penguin.func @kernel(pair.0 = %" in str(module)
 
 

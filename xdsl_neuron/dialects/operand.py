@@ -66,7 +66,7 @@ class Operand:
 
     def distance(self, other: "Operand") -> Affine:
         """Bytes from the start of another access to the same tensor to this one's."""
-        return self._first_byte() - other._first_byte()
+        return self.first_byte - other.first_byte
 
     def bytes_from(self, start: int) -> Pattern:
         """
@@ -77,7 +77,9 @@ class Operand:
         elements = Pattern(0, self.access.flat(self.pitch).pairs)
         return elements.scaled(self.dtype.bytes).shift(start).normalise()
 
-    def _first_byte(self) -> Affine:
+    @property
+    def first_byte(self) -> Affine:
+        """Where the access starts in its tensor, in bytes."""
         access = self.access
         start = access.offset
         if access.partition is not None:

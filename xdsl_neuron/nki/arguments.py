@@ -9,7 +9,7 @@ from xdsl_neuron.nki.dtype import dtype_or_none
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.dma import validate_dma_qos
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError, described
-from xdsl_neuron.tracer.index import IndexExpr, Mask, as_integer, is_integer
+from xdsl_neuron.tracer.index import NOT_AFFINE, IndexExpr, Mask, as_integer, is_integer
 from xdsl_neuron.tracer.tiles import Number
 from xdsl_neuron.tracer.views import View
 from xdsl_neuron.tracer.wrong_calls import unexpected
@@ -51,6 +51,23 @@ def as_number(value: Any, what: str) -> Number:
     raise NKITypeError(f"`{what}` must be a number, got {described(value)}")
 
 
+def as_value_of(dtype: DType, value: Any, what: str) -> Number:
+    """
+    A number that fills tensors of a type.
+
+    From release 0.3 on a float fills no integers, whatever its value (NKI 0.3.0 Update
+    Guide, release 2.29).
+    """
+    number = as_number(value, what)
+    exact = dtype.is_integer and isinstance(number, float)
+    if exact and not current().masks_allowed:
+        raise NKITypeError(
+            f"`{what}` is the float {number!r}, but the elements are "
+            f"{dtype.nki_name}: from release 0.3 on the types must match; write an int"
+        )
+    return number
+
+
 def as_operand(value: Any, what: str) -> View | Number:
     """A tensor or a number; a NumPy number keeps its type, if that is one of NKI's."""
     if isinstance(value, View):
@@ -77,14 +94,10 @@ def as_mask(value: Any) -> Mask | None:
             "0.2 and later use slices of the size that is wanted"
         )
     if isinstance(value, Mask):
-        return value
+        return value.as_predicates()
     if value is False:
         return Mask((), ()) & False
-    raise NKITypeError(
-        "NKI mask expressions must be affine expressions of static loop indices. "
-        "Dynamic values, tensor elements, or non-affine operations are not supported "
-        f"in mask predicates. Got {described(value)}"
-    )
+    raise NKITypeError(f"{NOT_AFFINE} Got {described(value)}")
 
 
 def as_axes(value: Any, what: str = "axis") -> tuple[int, ...]:

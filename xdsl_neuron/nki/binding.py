@@ -78,6 +78,29 @@ def _is_plain(value: object) -> bool:
     return type(value) in (tuple, list)
 
 
+def refuse_lists(binding: Binding, binder: "Binder") -> None:
+    """
+    Refuses lists among the arguments of a kernel.
+
+    Releases from 0.3 on take tuples only (NKI 0.3.0 Update Guide, "Replace list kernel
+    arguments with tuples", release 2.29).
+    """
+    given = zip(binder.signature.parameters, binding.args, strict=False)
+    for name, value in (*given, *binding.kwargs.items()):
+        if _has_list(value):
+            raise NKITypeError(
+                f"argument '{name}' of the kernel is or holds a list: from release 0.3 "
+                "on kernels take tuples, so pass tuple(...)",
+                binder.place,
+            )
+
+
+def _has_list(value: object) -> bool:
+    if not (is_sequence(value) and _is_plain(value)):
+        return False
+    return isinstance(value, list) or any(map(_has_list, value))
+
+
 class Binder:
     """
     Binds calls of one function.
@@ -101,7 +124,8 @@ class Binder:
         self.signature = inspect.signature(function)
         self.function = function
 
-    def _place(self) -> SourceLocation | None:
+    @property
+    def place(self) -> SourceLocation | None:
         """Where the function is defined."""
         found = function_of(self.function)
         if found is None:
@@ -117,7 +141,7 @@ class Binder:
         except TypeError as error:
             call = f"{name_of(self.function)}()"
             wrong = wrong_call(call, self.signature, args, kwargs) or str(error)
-            raise NKITypeError(wrong, self._place()) from None
+            raise NKITypeError(wrong, self.place) from None
         collector = _Collector()
         for name, value in bound.arguments.items():
             collector.visit(name, value)

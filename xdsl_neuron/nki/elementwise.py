@@ -13,6 +13,7 @@ from xdsl_neuron.nki.truth import computed, made_as
 from xdsl_neuron.tracer.compute import COMPARISONS, promote_type
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, broadcast_tiles
+from xdsl_neuron.tracer.release_warnings import warn_of_release
 from xdsl_neuron.tracer.tiles import Number
 from xdsl_neuron.tracer.views import View
 
@@ -36,6 +37,8 @@ def _applied(
     trace = session()
     if not any(isinstance(value, View) for value in values):
         raise NKITypeError(f"{op} needs a tile among its operands, got {values}")
+    if not trace.masks_allowed:
+        _check_later_releases(op, values)
     if op.name == "fmod":
         return truncated_remainder(values[0], values[1], kind, clip)
     if op.arity == 2 and op.alu is not None:
@@ -95,6 +98,41 @@ def inverted(tile: View, dtype: DType | None = None, mask: Mask | None = None) -
     if tile.is_truth and trace.masks_allowed:
         return logical_not(tile, dtype, mask)
     return trace.tensorscalar(tile, AluOp.BITWISE_XOR, -1, mask=mask, dtype=dtype)
+
+
+_NOT_COMPILED = {
+    "divide": "multiply by nl.reciprocal(y)",
+    "fmod": "use nisa.tensor_tensor or nisa.tensor_scalar of a quotient",
+    "mod": "use nisa.tensor_tensor or nisa.tensor_scalar of a quotient",
+}
+"""Operations of the simulator that 2.29 to 2.32 do not compile; what to write."""
+
+
+def _check_later_releases(op: Op, values: Sequence[View | Number]) -> None:
+    """What the notes of releases 0.3 to 0.6 (2.29 to 2.32) say of `nl` operations."""
+    tiles = [value for value in values if isinstance(value, View)]
+    if op.name == "rsqrt" and tiles[0].space is Space.PSUM:
+        raise NKITypeError(
+            f"nl.rsqrt takes no tile in PSUM from release 0.5 on, got {tiles[0]!r}; "
+            "use nisa.activation(op=nl.rsqrt), or copy the tile with nisa.tensor_copy"
+        )
+    if op.name in _NOT_COMPILED:
+        warn_of_release(
+            f"{op} runs in simulation, but is not supported by releases 0.3 to 0.6 on "
+            f"the device; {_NOT_COMPILED[op.name]}"
+        )
+    elif op.name == "power" and not isinstance(values[1], View):
+        warn_of_release(
+            "nl.power with a number as exponent is not supported by releases 0.3 to "
+            "0.6 on the device; give a tile, or use nisa.tensor_scalar(op0=nl.power)"
+        )
+    if len({tile.shape for tile in tiles}) > 1:
+        first, second = tiles
+        warn_of_release(
+            f"{op} of shapes {first.shape} and {second.shape}: releases 0.3 to 0.6 do "
+            "not broadcast operands of nl operations on the device; use "
+            "nl.broadcast_to, or nisa.tensor_scalar for one value a partition"
+        )
 
 
 def shift_right(dtype: DType) -> AluOp:

@@ -4,6 +4,7 @@ from enum import Enum
 from typing import Final
 
 from xdsl_neuron.isa import DgeType, Engine, MatmulPerfMode, OobMode, Space
+from xdsl_neuron.tracer.context import current_or_none
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 
 
@@ -127,12 +128,23 @@ _OOB: Final = {oob_mode.error: OobMode.ERROR, oob_mode.skip: OobMode.SKIP}
 
 
 def _member(value: object, kind: type[Enum], what: str) -> Enum:
-    """The member a value is or names (early releases tolerate strings and ints)."""
+    """
+    The member a value is; generation 0.1 takes its name and its number too.
+
+    Releases from 0.3 on take neither (NKI 0.3.0 Update Guide, release 2.29).
+    """
     if isinstance(value, kind):
         return value
     for member in kind if isinstance(value, str | int) else ():
         if value in (member.name, member.value) and not isinstance(value, bool):
-            return member
+            trace = current_or_none()
+            if trace is None or trace.masks_allowed:
+                return member
+            owner = "nl" if kind is MemoryRegion else f"nisa.{kind.__name__}"
+            raise NKITypeError(
+                f"`{what}` is {value!r}: from release 0.3 on a name or a number stands "
+                f"for no member; use {owner}.{member.name}"
+            )
     names = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
     error = NKIValueError if isinstance(value, str | int) else NKITypeError
     raise error(f"`{what}` is {value!r}, expected one of {names}")

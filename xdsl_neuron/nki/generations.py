@@ -14,6 +14,8 @@ _LANGUAGE: Final = {
     "all_reduce": "is of generation 0.1; use nki.collectives.all_reduce",
     "atomic_rmw": "is of generation 0.1; use nisa.dma_compute with tensor.ap("
     "vector_offset=...)",
+    "par_dim": "is of generation 0.1; the first dimension of a tile is its partition "
+    "dimension, so write the size alone",
     "nc": "is of generation 0.1; launch kernel[2](...)",
     "spmd_dim": "is of generation 0.1; launch kernel[2](...)",
     "static_cast": "was removed before 0.2; use nl.copy(x, dtype) or nisa.tensor_copy",

@@ -15,7 +15,7 @@ from typing import Any, Final
 from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_neuron.arch import Arch, get_arch
-from xdsl_neuron.nki.binding import Binder, Binding
+from xdsl_neuron.nki.binding import Binder, Binding, refuse_lists
 from xdsl_neuron.nki.captured import Captured
 from xdsl_neuron.nki.configs import (
     NO_CONFIGS,
@@ -206,6 +206,8 @@ class Kernel:
 
     def _trace(self, binding: Binding, arch: Arch) -> Traced:
         grid = resolve_grid(self.grid, self.personality)
+        if not self.personality.rolled:
+            refuse_lists(binding, self._binder)
         with configured(self.configs):
             return trace_kernel(
                 self._binder.function,

@@ -63,10 +63,10 @@ class Register(IndexExpr):
 
     @expr.setter
     def expr(self, value: Affine) -> None:
-        if self.body is not None and session().block is not self.body:
+        if self.body is not None:
             raise NKISyntaxError(
-                "the index of a run-time loop is changed in another loop's body; move "
-                "it into a register of its own first"
+                "the index of a run-time loop is read-only; make a register of its "
+                "value (nisa.register_alloc(i)) and change that one"
             )
         self.value = value
 

@@ -18,6 +18,7 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import Space
 from xdsl_neuron.nki.arguments import is_sequence
 from xdsl_neuron.nki.binding import Binding
+from xdsl_neuron.nki.enums import MemoryRegion
 from xdsl_neuron.nki.grid import GridDim
 from xdsl_neuron.nki.trace import KernelTrace
 from xdsl_neuron.nki.typing import mutable_parameters
@@ -35,6 +36,7 @@ from xdsl_neuron.tracer.frames import location_attribute
 from xdsl_neuron.tracer.index import Expr
 from xdsl_neuron.tracer.layouts import Buffer
 from xdsl_neuron.tracer.options import NO_OPTIONS, TraceOptions
+from xdsl_neuron.tracer.release_warnings import warn_of_release
 from xdsl_neuron.tracer.views import View
 
 TRACED: Final = Counter[str]()
@@ -289,6 +291,12 @@ class _Outputs:
                 f"kernel '{self._kernel}' returns part of '{view.name}', expected the "
                 "whole tensor",
                 self._where,
+            )
+        region = view.base.region
+        if region not in (None, MemoryRegion.shared_hbm.value):
+            warn_of_release(
+                f"kernel '{self._kernel}' returns '{view.name}', a tensor in "
+                f"nl.{region}: from release 0.3 on outputs must be in nl.shared_hbm"
             )
         if self._must_be_written and not view.base.written:
             raise NKISyntaxError(f"output '{view.name}' never written to", self._where)

@@ -83,6 +83,11 @@ class KernelTrace(AssignmentBuilders):
         self.moves_for_bodies: list[Operation] = []
         """Copies of registers that the bodies of loops may read, used or not."""
         self.prepared: Prepared | None = None
+        self.reductions: set[Operation | SSAValue] = set()
+        """
+        What goes on from iteration to iteration in no order: instructions that add to a
+        tile in place, as `tile[...] += x` does, and the tiles of `loop_reduce`.
+        """
         self.whiles: list[Any] = []
         """The `while register:` statements whose bodies are being traced."""
 
@@ -205,6 +210,19 @@ class KernelTrace(AssignmentBuilders):
         if meeting.dst is not None:
             meeting.dst.base.written = True
         self._meetings.add(meeting, self.block)
+
+    def note_reduction(self, target: View) -> None:
+        """
+        What was inserted last is `target[...] += x`, whose order is free.
+
+        Iterations of a parallel loop may all do that to one tile (fused Mamba tutorial
+        and `nl.affine_range`, releases 2.21 to 2.26).
+        """
+        last = None if self.last is None else self.last.operation
+        if isinstance(last, Instruction):
+            reads = [last.data_values().get(name) for name in last.INS]
+            if target.base.value in reads:
+                self.reductions.add(last)
 
     def end_program(self) -> None:
         """The body has come to its end, and so have the loops in it."""

@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn, SupportsIndex, TypeAlias, TypeGuard, ca
 
 from xdsl.dialects.builtin import FileLineColLoc
 
-from xdsl_neuron.affine import Affine, Atom, Lane
+from xdsl_neuron.affine import Affine, Atom, Index, Lane
 from xdsl_neuron.dialects.neuron.attributes import position_name
 from xdsl_neuron.tracer.bytecode import is_tuple
 from xdsl_neuron.tracer.context import current_or_none
@@ -29,6 +29,12 @@ Expr: TypeAlias = Affine | int
 """An integer known while tracing, or one that depends on loop indices."""
 
 Shape: TypeAlias = tuple[int, ...]
+
+NOT_AFFINE: Final = (
+    "NKI mask expressions must be affine expressions of static loop indices. Dynamic "
+    "values, tensor elements, or non-affine operations are not supported in mask "
+    "predicates."
+)
 
 
 def is_slice(value: object) -> TypeGuard["slice[Any, Any, Any]"]:
@@ -263,11 +269,7 @@ class IndexExpr:
         """`sign * (self - other) - slack >= 0`."""
         difference = self._combine(other, -1)
         if difference is None:
-            raise NKITypeError(
-                "NKI mask expressions must be affine expressions of static loop "
-                "indices. Dynamic values, tensor elements, or non-affine operations "
-                f"are not supported in mask predicates. Got {self} against {other!r}"
-            )
+            raise NKITypeError(f"{NOT_AFFINE} Got {self} against {other!r}")
         return Mask((difference.expr * sign - slack,), difference.shape)
 
     def __lt__(self, other: object) -> "Mask":
@@ -358,6 +360,18 @@ class Mask:
     def positions(self) -> frozenset[int]:
         """The loops (by number) whose indices occur."""
         return frozenset[int]().union(*(p.positions for p in self.predicates))
+
+    def as_predicates(self) -> "Mask":
+        """The same mask; NKISyntaxError where `//` or `%` leave it not affine."""
+        for predicate in self.predicates:
+            for atom, _ in predicate.terms:
+                if not isinstance(atom, Index | Lane):
+                    raise NKISyntaxError(
+                        f"{NOT_AFFINE} Got {self}, where `//` or `%` is not affine: "
+                        "put the condition into a Python `if`, or loop over a range "
+                        "for each part"
+                    )
+        return self
 
     def __and__(self, other: object) -> "Mask":
         if isinstance(other, bool):

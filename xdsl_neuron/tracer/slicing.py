@@ -66,7 +66,7 @@ def subscript(view: V, item: object) -> V:
 
 def _masked(view: V, mask: Mask) -> V:
     a = view.layout
-    masks = (*a.masks, *mask.over(view.shape))
+    masks = (*a.masks, *mask.as_predicates().over(view.shape))
     return view.with_layout(
         Layout(
             a.pairs, a.par, a.partition, a.offset, a.dtype, masks, a.bounds, a.gather

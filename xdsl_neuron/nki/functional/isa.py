@@ -78,6 +78,17 @@ def _kind(dtype: Any) -> DType | None:
     return None if dtype is None else as_dtype(dtype)
 
 
+def _check_partitions(api: str, **tiles: View) -> None:
+    """An instruction broadcasts no partitions (err_num_partition_mismatch, 2.26)."""
+    if len({tile.shape[:1] for tile in tiles.values()}) > 1:
+        given = ", ".join(f"{name}{list(t.shape)}" for name, t in tiles.items())
+        raise NKIValueError(
+            "number of partitions (dimension 0 size of a tile) mismatch in parameters "
+            f"({given}) of '{api}'; call broadcast_to on the smaller one, or use "
+            "nl.add and its kin, which broadcast"
+        )
+
+
 @one_instruction
 def nc_transpose(
     data: Any, *, mask: Any = None, dtype: Any = None, engine: Any = _UNKNOWN
@@ -104,6 +115,7 @@ def tensor_tensor(
 ) -> View:
     """`data1 op data2`, of their promoted type also where it compares."""
     first, second = as_view(data1, "data1"), as_view(data2, "data2")
+    _check_partitions("tensor_tensor", data1=first, data2=second)
     return session().tensortensor(
         as_alu(op, "tensor_tensor"),
         first,

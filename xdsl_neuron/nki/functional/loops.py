@@ -19,6 +19,7 @@ from xdsl_neuron.nki.trace import session
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.frames import is_for_statement
 from xdsl_neuron.tracer.index import IndexExpr, is_integer
+from xdsl_neuron.tracer.output_dependencies import refuse_shared_outputs
 from xdsl_neuron.tracer.rebinding import Watch
 from xdsl_neuron.tracer.wrong_calls import unexpected
 
@@ -61,6 +62,8 @@ class SymbolicRange:
                 finished = True
                 trace.settle()
                 refuse_rebinding(watch, trace, self._name)
+                if self._kind is LoopKind.PARALLEL:
+                    refuse_shared_outputs(loop, trace.reductions)
             finally:
                 if not finished and trace.broken_loop is None:
                     trace.broken_loop = location

@@ -65,9 +65,11 @@ def loop_reduce(
     total = _accumulator(tile, DType.FLOAT32, outer, kept, _IDENTITIES[alu])
     options = hidden_options("loop_reduce", hidden)
     trace.tensortensor(alu, total, tile, clip, dst=total, **options)
+    trace.reductions.add(total.base.value)
     if kind is DType.FLOAT32:
         return total
     result = _accumulator(tile, kind, outer, kept)
+    trace.reductions.add(result.base.value)
     return trace.tensor_copy(total, result)
 
 

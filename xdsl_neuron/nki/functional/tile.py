@@ -75,6 +75,7 @@ class Tile(Operators):
         target = self[item]
         waits = isinstance(value, MatmulResult) and value.waits
         if isinstance(value, View) and not waits and target.same_elements(value):
+            session().note_reduction(target)
             return  # the second half of an augmented assignment
         target._check_writable()
         operand = as_operand(value, "value")

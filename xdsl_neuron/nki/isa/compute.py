@@ -11,10 +11,10 @@ from xdsl_neuron.nki.arguments import (
     as_flag,
     as_integer,
     as_name,
-    as_number,
     as_operand,
     as_optional_operand,
     as_pattern,
+    as_value_of,
     as_view,
 )
 from xdsl_neuron.nki.dtype import as_dtype
@@ -190,10 +190,11 @@ def reciprocal(dst: Any, data: Any, name: str | None = None) -> None:
 def memset(
     dst: Any, value: Any, engine: Any = _UNKNOWN, name: str | None = None
 ) -> None:
-    """Fills `dst`."""
+    """Fills `dst` with a value of its type: a float is none of an integer type."""
+    target = as_view(dst, "dst")
     session().memset(
-        value=as_number(value, "value"),
-        dst_tile=as_view(dst, "dst"),
+        value=as_value_of(target.element_type, value, "value"),
+        dst_tile=target,
         engine=_on(engine),
         name=as_name(name),
     )

@@ -48,7 +48,6 @@ from xdsl_neuron.nki.language.grid import (
     is_psum,
     is_sbuf,
     num_programs,
-    par_dim,
     program_id,
     program_ndim,
 )
@@ -126,7 +125,6 @@ __all__ = [
     "no_reorder",
     "num_programs",
     "ones",
-    "par_dim",
     "prod",
     "program_id",
     "program_ndim",

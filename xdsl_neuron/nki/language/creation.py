@@ -5,7 +5,7 @@ from typing import Any
 
 from xdsl_neuron.isa import Space
 from xdsl_neuron.nki.api import api
-from xdsl_neuron.nki.arguments import as_integer, as_number, as_view
+from xdsl_neuron.nki.arguments import as_integer, as_value_of, as_view
 from xdsl_neuron.nki.dtype import BOOL, NAMED, as_dtype
 from xdsl_neuron.nki.enums import REGION_OF
 from xdsl_neuron.nki.language.tensors import as_address, fill, make_tensor, request
@@ -61,8 +61,9 @@ def full(
     shape: Any, fill_value: Any, dtype: Any, buffer: Any = None, name: str | None = ""
 ) -> View:
     """A fresh tensor with every element `fill_value`."""
-    value = as_number(fill_value, "fill_value")
-    return fill(make_tensor(request(shape, dtype, buffer, name)), value)
+    wanted = request(shape, dtype, buffer, name)
+    value = as_value_of(wanted.dtype, fill_value, "fill_value")
+    return fill(make_tensor(wanted), value)
 
 
 @api

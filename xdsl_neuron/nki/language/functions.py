@@ -25,6 +25,7 @@ from xdsl_neuron.nki.trace import session
 from xdsl_neuron.nki.truth import made_as
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
 from xdsl_neuron.tracer.index import Mask
+from xdsl_neuron.tracer.release_warnings import warn_of_release
 from xdsl_neuron.tracer.views import View
 
 
@@ -114,9 +115,14 @@ def copy(src: Any, *, mask: Any = None, dtype: Any = None) -> View:
 def matmul(x: Any, y: Any, transpose_x: bool = False, *, mask: Any = None) -> View:
     """`x @ y` for tiles; `transpose_x` says that x is given transposed."""
     trace = session()
-    left, right = trace.matmul_operands(
-        as_view(x, "x"), as_view(y, "y"), as_flag(transpose_x, "transpose_x")
-    )
+    transposed = as_flag(transpose_x, "transpose_x")
+    if not (transposed or trace.masks_allowed):
+        warn_of_release(
+            "nl.matmul without transpose_x=True is not supported by releases 0.3 to "
+            "0.6 on the device; give x with the contracted dimension in its partitions "
+            "and transpose_x=True"
+        )
+    left, right = trace.matmul_operands(as_view(x, "x"), as_view(y, "y"), transposed)
     return trace.matmult(left, right, mask=as_mask(mask))
 
 
@@ -128,6 +134,12 @@ def transpose(x: Any, dtype: Any = None, *, mask: Any = None) -> View:
     A transpose moves bits: another `dtype` is a cast of its result.
     """
     trace, tile, kind = session(), as_view(x, "x"), _kind(dtype)
+    if tile.ndim != 2:
+        raise NKIValueError(
+            f"parameter 'x{list(tile.shape)}' of 'transpose' exceed max supported "
+            "number of dimensions of 2.; reshape the tile, or transpose its columns "
+            "one by one"
+        )
     made = trace.transpose(trace.in_sbuf(tile), mask=as_mask(mask))
     if kind not in (None, tile.element_type):
         made = trace.tensor_copy(made, dtype=kind)
@@ -152,9 +164,18 @@ def where(
 
 @api
 def broadcast_to(x: Any, shape: Any, dtype: Any = None) -> View:
-    """A tile repeated to `shape`; a repeated partition is a copy."""
-    trace = session()
-    found = trace.broadcast(as_view(x, "x"), as_shape(shape))
+    """
+    A tile repeated to `shape`; a repeated partition is a copy.
+
+    From 0.3 on the shape has the rank of the tile (`nl.broadcast_to`, release 2.29).
+    """
+    trace, tile, extents = session(), as_view(x, "x"), as_shape(shape)
+    if len(extents) != tile.ndim and not trace.masks_allowed:
+        raise NKIValueError(
+            f"broadcast_to: shape {extents} must have the same rank as x, which is "
+            f"{tile!r}; use expand_dims or reshape first"
+        )
+    found = trace.broadcast(tile, extents)
     kind = _kind(dtype)
     if kind is None or kind is found.element_type:
         return found
@@ -173,6 +194,28 @@ def cos(x: Any, dtype: Any = None, *, mask: Any = None) -> View:
     return sine(as_view(x, "x"), _kind(dtype), as_mask(mask), 1.5707963267948966)
 
 
+def _folded(axis: Any, tile: View, name: str) -> tuple[int, ...]:
+    """
+    The axes a reduction folds.
+
+    From 0.3 on they are the last ones of the tile, without a gap (`nl.sum` and its
+    kin, release 2.29).
+    """
+    axes = as_axes(axis)
+    if session().masks_allowed:
+        return axes
+    last = tile.ndim
+    found = sorted({axis + last if axis < 0 else axis for axis in axes})
+    distinct = len(found) == len(axes) and 0 < found[0] and found[-1] < last
+    if distinct and found != [*range(last - len(found), last)]:
+        raise NKIValueError(
+            f"{name}: axis {axis} of {tile!r} must be the last contiguous dimensions, "
+            f"such as {tuple(range(last - len(found) or 1, last))}; use "
+            "nisa.tensor_reduce on a permuted view for others"
+        )
+    return axes
+
+
 Reduction = Callable[..., View]
 
 
@@ -185,10 +228,11 @@ def _reduction(name: str, op: AluOp) -> Reduction:
         *,
         mask: Any = None,
     ) -> View:
+        tile = as_view(x, "x")
         return session().tensorreduce(
             op,
-            as_view(x, "x"),
-            as_axes(axis),
+            tile,
+            _folded(axis, tile, name),
             as_mask(mask),
             _kind(dtype),
             keepdims=as_flag(keepdims, "keepdims"),
@@ -208,8 +252,10 @@ min = _reduction("min", AluOp.MIN)
 @api
 def all(x: Any, axis: Any, dtype: Any = None, *, mask: Any = None) -> View:
     """1 where all elements are not 0, in the input's type by default."""
+    tile = as_view(x, "x")
+    axes = _folded(axis, tile, "all")
     made = session().tensorreduce(
-        AluOp.LOGICAL_AND, as_view(x, "x"), as_axes(axis), as_mask(mask), _kind(dtype)
+        AluOp.LOGICAL_AND, tile, axes, as_mask(mask), _kind(dtype)
     )
     return made_as(made, dtype)
 
@@ -225,7 +271,8 @@ def mean(
     A mask leaves elements out of both: how many it keeps of a row is counted by the
     same reduction over ones.
     """
-    trace, tile, axes, clip = session(), as_view(x, "x"), as_axes(axis), as_mask(mask)
+    trace, tile, clip = session(), as_view(x, "x"), as_mask(mask)
+    axes = _folded(axis, tile, "mean")
     fractions = trace.masks_allowed and tile.element_type.is_integer
     own = DType.FLOAT32 if fractions else tile.element_type
     kind = _kind(dtype) or own
@@ -264,7 +311,8 @@ def var(
     From 0.2 on the reduced dimensions stay, whatever `keepdims` says (nki.language.var
     of 2.29).
     """
-    trace, tile, axes, clip = session(), as_view(x, "x"), as_axes(axis), as_mask(mask)
+    trace, tile, clip = session(), as_view(x, "x"), as_mask(mask)
+    axes = _folded(axis, tile, "var")
     centre = mean(tile, axes, dtype=DType.FLOAT32, mask=clip, keepdims=True)
     distance = trace.tensortensor(AluOp.SUBTRACT, tile, centre, clip, DType.FLOAT32)
     square = trace.tensortensor(AluOp.MULT, distance, distance, clip)
@@ -285,7 +333,8 @@ def softmax(
     """exp(x - max) / sum, along one or more free dimensions (penguin.md 7.1)."""
     from xdsl_neuron.isa import ActivationFunction
 
-    trace, tile, axes, clip = session(), as_view(x, "x"), as_axes(axis), as_mask(mask)
+    trace, tile, clip = session(), as_view(x, "x"), as_mask(mask)
+    axes = _folded(axis, tile, "softmax")
     kind = _kind(compute_dtype) or DType.FLOAT32
     top = trace.tensorreduce(AluOp.MAX, tile, axes, clip, kind, keepdims=True)
     low = trace.tensortensor(AluOp.SUBTRACT, tile, top, clip, kind)

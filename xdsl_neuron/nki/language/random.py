@@ -16,13 +16,18 @@ from xdsl_neuron.nki.arguments import (
 from xdsl_neuron.nki.dtype import as_dtype, as_optional_dtype
 from xdsl_neuron.nki.enums import as_region
 from xdsl_neuron.nki.trace import session
-from xdsl_neuron.tracer.errors import NKISyntaxError
+from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, described
 from xdsl_neuron.tracer.views import View
 
 
 @api
 def random_seed(seed: Any, *, mask: Any = None) -> None:
-    """Seeds the generator with an integer or a tile of one 32-bit integer."""
+    """
+    Seeds the generator with a tile of one 32-bit integer.
+
+    Generation 0.1 takes an integer too; later ones do not (NKI 0.3.0 to 0.6.0 release
+    notes, known limitations).
+    """
     trace = session()
     if as_mask(mask) is not None:
         raise NKISyntaxError(
@@ -30,6 +35,12 @@ def random_seed(seed: Any, *, mask: Any = None) -> None:
             "element; seed it in front of the loop"
         )
     if not isinstance(seed, View):
+        if not trace.masks_allowed:
+            raise NKITypeError(
+                f"random_seed takes a (1, 1) tile in sbuf or psum, got "
+                f"{described(seed)}; use nl.random_seed(nl.full((1, 1), seed, "
+                "dtype=nl.int32))"
+            )
         seed = trace.filled((1, 1), as_integer(seed, "seed"), DType.INT32)
     elif seed.space is Space.HBM:
         seed = trace.load(seed)
