@@ -8,8 +8,7 @@ PSUM, and `tile[...] += x`. What a register
 or an index tensor places, or a mask leaves out in some iterations, is not compared.
 """
 
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
