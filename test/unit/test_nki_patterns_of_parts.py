@@ -6,6 +6,7 @@ the part. Where both mean the same elements that is a warning.
 """
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -15,6 +16,7 @@ import pytest
 from xdsl_neuron import nki
 from xdsl_neuron.nki import isa, language
 from xdsl_neuron.testing import assert_kernel_ok
+from xdsl_neuron.tools.run import main
 from xdsl_neuron.tracer.errors import NKIError
 from xdsl_neuron.tracer.release_warnings import NKIReleaseWarning
 
@@ -88,3 +90,23 @@ REFUSED: list[Pattern] = [
 def test_other_steps_are_refused(view: Pattern) -> None:
     with pytest.raises(NKIError, match="expected a multiple of 24"):
         nki.trace(reading(view))(X)
+
+
+def test_the_warning_of_a_script(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It looks like every message of ours."""
+    file = tmp_path / "parts.py"
+    file.write_text(
+        "import nki\nimport nki.isa as nisa\nimport nki.language as nl\n"
+        "import numpy as np\n\n\n@nki.jit\ndef kernel(x):\n"
+        "    tile = nl.ndarray((4, 8), x.dtype, buffer=nl.sbuf)\n"
+        "    half = tile[:, 4:]\n"
+        "    nisa.dma_copy(dst=half, src=x)\n"
+        "    y = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)\n"
+        "    nisa.dma_copy(dst=y, src=half.ap([[4, 4], [1, 4]]))\n"
+        "    return y\n\n\nkernel(np.ones((4, 4), np.float32))\n"
+    )
+    assert main([str(file)]) == 0
+    message = f"{file}:13:30: warning: access pattern on a part of 'tile': from release"
+    assert capsys.readouterr().err.startswith(message)

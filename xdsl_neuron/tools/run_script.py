@@ -17,6 +17,7 @@ from xdsl_neuron.machine.summary import Summary, summarize
 from xdsl_neuron.passes.levels import level_of, lowered
 from xdsl_neuron.tools.console import ExitCode, report
 from xdsl_neuron.tools.script import run_script
+from xdsl_neuron.tracer.release_warnings import NKIReleaseWarning
 
 _TENSOR: Final = "f32[128,512]"
 
@@ -81,7 +82,7 @@ def _whole_summary(module: ModuleOp) -> Summary:
 
 @contextmanager
 def _warnings_shown() -> Generator[None]:
-    """Warnings of unwritten outputs look like every message of ours."""
+    """Warnings of ours look like every message of ours."""
 
     def show(
         message: Warning | str,
@@ -91,16 +92,19 @@ def _warnings_shown() -> Generator[None]:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        found = getattr(message, "finding", None)
-        if found is None:
-            usual(message, category, filename, lineno, file, line)
+        if isinstance(message, machine.UnwrittenOutput):
+            place = None if message.finding is None else message.finding.place
+        elif isinstance(message, NKIReleaseWarning):
+            place = message.place
         else:
-            warning = Diagnostic(str(message), found.place, "warning")
-            report([warning], Sources())
+            usual(message, category, filename, lineno, file, line)
+            return
+        report([Diagnostic(str(message), place, "warning")], Sources())
 
     with warnings.catch_warnings():
         usual = warnings.showwarning
-        warnings.simplefilter("default", machine.UnwrittenOutput)
+        for kind in (machine.UnwrittenOutput, NKIReleaseWarning):
+            warnings.simplefilter("default", kind)
         warnings.showwarning = show
         yield
 

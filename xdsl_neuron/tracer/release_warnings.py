@@ -8,6 +8,7 @@ for an earlier one: it is said once per line of a kernel, with the release.
 import warnings
 from typing import Final
 
+from xdsl_neuron.diagnostics import SourceLocation
 from xdsl_neuron.tracer.frames import kernel_place
 
 _SHOWN: Final[dict[str | tuple[str, type[Warning], int], int]] = {}
@@ -15,13 +16,16 @@ _SHOWN: Final[dict[str | tuple[str, type[Warning], int], int]] = {}
 
 
 class NKIReleaseWarning(UserWarning):
-    """A kernel is not legal in every release that has its names."""
+    """A kernel is not legal in every release that has its names; `place` is where."""
+
+    def __init__(self, message: str, place: SourceLocation | None) -> None:
+        super().__init__(message)
+        self.place = place
 
 
 def warn_of_release(message: str) -> None:
     """Warns at the kernel's line; the message names the release."""
     place = kernel_place()
     file, line = ("<unknown>", 1) if place is None else (place.file, place.line)
-    warnings.warn_explicit(
-        NKIReleaseWarning(message), None, file, line, registry=_SHOWN
-    )
+    warning = NKIReleaseWarning(message, place)
+    warnings.warn_explicit(warning, None, file, line, registry=_SHOWN)
