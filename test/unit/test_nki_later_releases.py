@@ -92,9 +92,9 @@ REFUSED = {
         lambda: nl.ndarray((128, 64), nl.float32, buffer=nl.sbuf),
     ),
     "engine": case(
-        "`engine` is 5: from release 0.3 on a name or a number stands for no member; "
-        "use nisa.engine.vector",
-        lambda: nisa.memset(made(nl.float32), 1.0, engine=5),
+        "`engine` is 'vector': from release 0.3 on a name or a number stands for no "
+        "member; use nisa.engine.vector",
+        lambda: nisa.memset(made(nl.float32), 1.0, engine="vector"),
         lambda: nisa.memset(made(nl.float32), 1.0, engine=nisa.engine.vector),
     ),
     "seed": case(
@@ -297,3 +297,17 @@ def test_partitions_are_not_broadcast() -> None:
     trace(lambda: fl.add(*tiles(1)), functional)
     with pytest.raises(NKIError, match="of 'transpose' exceed max supported number"):
         trace(lambda: fl.transpose(fl.zeros((64, 4, 2), fl.float32)), functional)
+
+
+def test_a_number_for_a_member_is_a_warning() -> None:
+    """Kernels of 2.29 have them, though its guide says that they are no members."""
+
+    def kernel(x: Any) -> Any:
+        out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+        nisa.dma_copy(out, x, dge_mode=3)
+        return out
+
+    x = np.ones((4, 4), np.float32)
+    with pytest.warns(NKIReleaseWarning, match=r"use nisa\.dge_mode\.none") as found:
+        nki.trace(kernel)(x)
+    assert found[0].filename == __file__

@@ -6,6 +6,7 @@ from typing import Final
 from xdsl_neuron.isa import DgeType, Engine, MatmulPerfMode, OobMode, Space
 from xdsl_neuron.tracer.context import current_or_none
 from xdsl_neuron.tracer.errors import NKITypeError, NKIValueError
+from xdsl_neuron.tracer.release_warnings import warn_of_release
 
 
 class engine(Enum):
@@ -131,7 +132,8 @@ def _member(value: object, kind: type[Enum], what: str) -> Enum:
     """
     The member a value is; generation 0.1 takes its name and its number too.
 
-    Releases from 0.3 on take neither (NKI 0.3.0 Update Guide, release 2.29).
+    Releases from 0.3 on take neither (NKI 0.3.0 Update Guide, release 2.29); a number
+    is a warning, kernels of that time still have them.
     """
     if isinstance(value, kind):
         return value
@@ -141,10 +143,14 @@ def _member(value: object, kind: type[Enum], what: str) -> Enum:
             if trace is None or trace.masks_allowed:
                 return member
             owner = "nl" if kind is MemoryRegion else f"nisa.{kind.__name__}"
-            raise NKITypeError(
+            message = (
                 f"`{what}` is {value!r}: from release 0.3 on a name or a number stands "
                 f"for no member; use {owner}.{member.name}"
             )
+            if isinstance(value, str):
+                raise NKITypeError(message)
+            warn_of_release(message)
+            return member
     names = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
     error = NKIValueError if isinstance(value, str | int) else NKITypeError
     raise error(f"`{what}` is {value!r}, expected one of {names}")
