@@ -69,15 +69,17 @@ def tensor_tensor(d: Draw) -> None:
     if d.chance(3):
         _tensor_tensor_bits(d, shape, engine)
         return
-    op = d.pick(ARITHMETIC)
+    op = d.pick([op for op in ARITHMETIC if op not in UNARY])
     native = d.chance(4)
     types = ("i32", "u32") if native else NUMBERS
     if native:
         op = d.pick((*INTEGER, "average"))
-    a = d.tile(shape, d.pick(types), space=tile_space(d, engine))
-    other = "sbuf" if a.space == "psum" else tile_space(d, engine)
+    # A power runs on GpSimd, which has no port to PSUM.
+    place = "Pool" if op == "pow" else engine
+    a = d.tile(shape, d.pick(types), space=tile_space(d, place))
+    other = "sbuf" if a.space == "psum" else tile_space(d, place)
     b = d.tile((shape[0], *d.another(shape[1:])), d.pick(types), space=other)
-    out = destination(d, shape, d.pick(types), engine, a)
+    out = destination(d, shape, d.pick(types), place, a)
     where, mask = d.mask(out.shape)
     field = f" {{engine = {engine}}}" if engine else ""
     d.run(f"penguin.tensor_tensor {op} {out} <- {a}, {b}{where}{field}")
@@ -97,7 +99,7 @@ def _power(a: Array, b: Array) -> Near:
 
 
 def _tensor_tensor_bits(d: Draw, shape: tuple[int, ...], engine: str) -> None:
-    op = d.pick(BITWISE)
+    op = d.pick([op for op in BITWISE if op not in UNARY])
     one = d.pick(INTEGERS) if d.chance(2) else None
     a = d.tile(shape, one or d.pick(INTEGERS))
     b = d.tile((shape[0], *d.another(shape[1:])), one or d.pick(INTEGERS))
