@@ -4,7 +4,7 @@ import json
 
 from levels import parse, print_module
 
-from xdsl_neuron.dialects.bir.json import from_json, parse_document, to_json
+from xdsl_neuron.json import from_json, parse_document, to_json
 from xdsl_neuron.verification import verify
 
 

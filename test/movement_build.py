@@ -7,10 +7,10 @@ import numpy as np
 from random_steps import NUMPY, TRIPS, Access, Index, Plan, Predicate, Step, Tensor
 from xdsl.dialects.builtin import ModuleOp
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import TRN2
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp, LoopKind, OobMode, Space
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import tracing

@@ -44,13 +44,13 @@ def get_neuron_run() -> type[Target]:
 
 
 def get_bir_json_target() -> type[Target]:
-    from xdsl_neuron.dialects.bir.json.target import BirJsonTarget
+    from xdsl_neuron.json.target import BirJsonTarget
 
     return BirJsonTarget
 
 
 def get_bir_json_frontend() -> type[Frontend]:
-    from xdsl_neuron.dialects.bir.json.target import BirJsonFrontend
+    from xdsl_neuron.json.target import BirJsonFrontend
 
     return BirJsonFrontend
 

@@ -8,9 +8,9 @@ from hypothesis import given, strategies as st
 from xdsl.context import Context
 from xdsl.parser import Parser
 
-from xdsl_neuron.affine import Affine, Atom, Index, Lane
 from xdsl_neuron.dialects.neuron import AffineAttr, Neuron
-from xdsl_neuron.mask import boxes, clip, elements, holds
+from xdsl_neuron.geometry.affine import Affine, Atom, Index, Lane
+from xdsl_neuron.geometry.mask import boxes, clip, elements, holds
 
 INDICES = 2
 LANES = 3

@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 from hypothesis import given, strategies as st
 
-from xdsl_neuron.affine import Affine
-from xdsl_neuron.affine_image import MOST_VALUES, image
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.affine_image import MOST_VALUES, image
 
 INDICES = 3
 A, B, _ = (Affine.index(position) for position in range(INDICES))

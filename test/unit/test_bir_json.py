@@ -14,8 +14,8 @@ from levels import after, parse, print_module
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from xdsl_neuron.dialects.bir import Bir
-from xdsl_neuron.dialects.bir.json import from_json, parse_document, to_json
 from xdsl_neuron.dialects.dma import Dma
+from xdsl_neuron.json import from_json, parse_document, to_json
 from xdsl_neuron.passes.pipelines import BirToDma, PenguinToBir
 from xdsl_neuron.tools.opt import main
 from xdsl_neuron.verification import verify

@@ -10,9 +10,9 @@ from hypothesis import given, settings, strategies as st
 from levels import parse, print_module
 from xdsl.utils.exceptions import DiagnosticException
 
-from xdsl_neuron.dialects.bir.json import from_json, parse_document, to_json
-from xdsl_neuron.dialects.bir.json.bits import decode, encode
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.json import from_json, parse_document, to_json
+from xdsl_neuron.json.bits import decode, encode
 from xdsl_neuron.numerics.fill import constant_bits
 
 NUMBERS = (0, 1, -1, 7, -129, 300, 1 << 40, 0.0, -0.0, 0.1, -2.5, 1e-9, 240.0, 1e6)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from xdsl_neuron.tools.citations import PAGES, Citation, anchors, citations, linked
+from xdsl_neuron.reference.citations import PAGES, Citation, anchors, citations, linked
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("xdsl_neuron", "test", "docs", "bench", "examples")

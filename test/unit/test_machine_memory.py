@@ -17,7 +17,7 @@ from machines import (
     run,
 )
 
-from xdsl_neuron.access import Pattern
+from xdsl_neuron.geometry.pattern import Pattern
 from xdsl_neuron.machine import MachineError, MachineOptions, prepare
 from xdsl_neuron.machine.memory import Pool
 from xdsl_neuron.machine.regions import Freshness

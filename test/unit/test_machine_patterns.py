@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings, strategies as st
 from machines import Array, compute, kernel, random, run
 
-from xdsl_neuron.access import Pattern
+from xdsl_neuron.geometry.pattern import Pattern
 
 SIZE = 120
 """Elements of the tensors that are accessed."""

@@ -20,7 +20,7 @@ from picked_columns import (
 )
 
 from xdsl_neuron.diagnostics import DiagnosticError
-from xdsl_neuron.dialects.bir.json import from_json, to_json
+from xdsl_neuron.json import from_json, to_json
 from xdsl_neuron.nki import isa, language
 from xdsl_neuron.passes.levels import lowered
 from xdsl_neuron.testing import assert_kernel_ok

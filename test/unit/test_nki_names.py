@@ -14,8 +14,8 @@ import xdsl_neuron.nki.functional.language as functional_language
 import xdsl_neuron.nki.isa as destination_isa
 import xdsl_neuron.nki.language as destination_language
 from xdsl_neuron.nki.roster import GENERATIONS, isa_names, language_names
+from xdsl_neuron.reference.names import WORKS, state_of
 from xdsl_neuron.testing import assert_kernel_ok
-from xdsl_neuron.tools.names import WORKS, state_of
 from xdsl_neuron.tracer.errors import NKIError
 
 Array = npt.NDArray[Any]

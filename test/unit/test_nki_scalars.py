@@ -9,7 +9,7 @@ import pytest
 from levels import print_module
 
 from xdsl_neuron import nki
-from xdsl_neuron.dialects.bir.json import from_json, parse_document, to_json
+from xdsl_neuron.json import from_json, parse_document, to_json
 from xdsl_neuron.machine import prepare
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.nki import isa, language

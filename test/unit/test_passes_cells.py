@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from hypothesis import given, strategies as st
 
-from xdsl_neuron.access import Pattern
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.analysis.cells import accesses_of, cells, cells_of
 from xdsl_neuron.dialects.neuron import Access
-from xdsl_neuron.passes.cells import accesses_of, cells, cells_of
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.pattern import Pattern
 
 
 def members(found: int) -> set[int]:

@@ -6,8 +6,6 @@ from math import prod
 import pytest
 from hypothesis import given, strategies as st
 
-from xdsl_neuron.access import Pattern
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.dma import (
     COUNT_MAX,
     RUN_BYTES_MAX,
@@ -15,6 +13,8 @@ from xdsl_neuron.dialects.dma import (
     STRIDED_DIMS_MAX,
 )
 from xdsl_neuron.dialects.neuron import Access
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.pattern import Pattern
 from xdsl_neuron.passes.descriptors import Side, copies, in_bytes, indexed_rows
 
 PITCH = 1 << 20

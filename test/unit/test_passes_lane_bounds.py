@@ -2,10 +2,10 @@
 
 from hypothesis import given, strategies as st
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.instructions.masks import bounds_one_lane
-from xdsl_neuron.lane_bounds import can_hold
-from xdsl_neuron.mask import clip
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.lane_bounds import can_hold
+from xdsl_neuron.geometry.mask import clip
 
 SMALL = st.integers(-3, 3)
 LANES = st.lists(st.integers(1, 5), min_size=2, max_size=2)

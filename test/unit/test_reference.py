@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from xdsl_neuron.tools.reference import PAGES
+from xdsl_neuron.reference.pages import PAGES
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -13,5 +13,5 @@ DOCS = Path(__file__).parents[2] / "docs"
 def test_page_is_current(name: str) -> None:
     expected = "\n".join(PAGES[name]()) + "\n"
     assert (DOCS / name).read_text() == expected, (
-        "run python -m xdsl_neuron.tools.reference docs"
+        "run python -m xdsl_neuron.reference docs"
     )

@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xdsl_neuron.arch import ARCHS, get_arch
 from xdsl_neuron.dialects import get_all_dialects
-from xdsl_neuron.dialects.bir.json import from_json, parse_document, to_json
 from xdsl_neuron.dialects.bir.roster import lines, row_of
 from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.json import from_json, parse_document, to_json
 from xdsl_neuron.parsing import parse_module
 from xdsl_neuron.passes.pipelines import BirToDma, PenguinToBir
 from xdsl_neuron.testing import context, printed

@@ -9,8 +9,8 @@ from xdsl.interpreter import Interpreter
 from xdsl.interpreters.func import FuncFunctions
 from xdsl.parser import Parser
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.machine import MachineError, MachineOptions, prepare
 from xdsl_neuron.machine.interpreter import NeuronFunctions

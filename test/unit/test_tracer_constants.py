@@ -15,8 +15,8 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.isa import LoopKind, QosClass, Space
 from xdsl_neuron.machine import prepare
 from xdsl_neuron.nki import tensor_spec
+from xdsl_neuron.reference.methods import METHODS, built_by, called_by, lowered
 from xdsl_neuron.testing import assert_levels_agree, printed
-from xdsl_neuron.tools.methods import METHODS, built_by, called_by, lowered
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import tracing
 from xdsl_neuron.tracer.dma import validate_dma_qos

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from xdsl_neuron.mask import holds
+from xdsl_neuron.geometry.mask import holds
 from xdsl_neuron.tracer.errors import NKIError
 from xdsl_neuron.tracer.index import IndexExpr, Mask, arange, broadcast_shapes
 

@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Operation
 
 import xdsl_neuron
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import TRN2
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp, LoopKind, Space
 from xdsl_neuron.tracer.codegen import NeuronCodegen
 from xdsl_neuron.tracer.context import current, current_or_none, tracing

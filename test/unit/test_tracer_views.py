@@ -8,10 +8,10 @@ import numpy.typing as npt
 import pytest
 from hypothesis import given, strategies as st
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import TRN2
 from xdsl_neuron.dialects.neuron import TensorType, whole
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import LoopKind, Space
 from xdsl_neuron.nki.destination import NkiTensor
 from xdsl_neuron.tracer.codegen import NeuronCodegen

@@ -13,9 +13,9 @@ from gate_audit import GateKey, every_gate
 from xdsl_neuron.dialects import bir, get_all_dialects
 from xdsl_neuron.dialects.gate import gates_of
 from xdsl_neuron.dialects.instructions import descriptor_generators
-from xdsl_neuron.tools.verifier_rules import Outside, Rule
-from xdsl_neuron.tools.verifier_rules_bir import BIR_RULES
-from xdsl_neuron.tools.verifier_rules_dma import DMA_RULES
+from xdsl_neuron.reference.verifier_rules import Outside, Rule
+from xdsl_neuron.reference.verifier_rules_bir import BIR_RULES
+from xdsl_neuron.reference.verifier_rules_dma import DMA_RULES
 
 RULES = [
     rule for section in (*BIR_RULES.values(), *DMA_RULES.values()) for rule in section

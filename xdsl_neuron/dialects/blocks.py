@@ -14,10 +14,10 @@ from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.access import Pattern
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.neuron import TensorType
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.pattern import Pattern
 from xdsl_neuron.isa import Space
 
 if TYPE_CHECKING:

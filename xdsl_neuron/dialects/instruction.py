@@ -26,9 +26,6 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.access import Pattern
-from xdsl_neuron.affine import Affine
-from xdsl_neuron.affine_image import image
 from xdsl_neuron.arch import Arch, get_arch
 from xdsl_neuron.dialects.blocks import block_count, check_one_block
 from xdsl_neuron.dialects.effects import KEEP, OVERWRITE, READ, Effect, StateEffect
@@ -44,8 +41,11 @@ from xdsl_neuron.dialects.neuron import (
 )
 from xdsl_neuron.dialects.operand import Operand, inclusive, out_of_bounds
 from xdsl_neuron.dialects.scheduled import Scheduled
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.affine_image import image
+from xdsl_neuron.geometry.mask import Box, boxes, clip
+from xdsl_neuron.geometry.pattern import Pattern
 from xdsl_neuron.isa import TensorKind
-from xdsl_neuron.mask import Box, boxes, clip
 
 MAX_DIMS = 1 + Arch.max_free_dims
 """Dimensions of a hardware access pattern: partition and four free (nki.md 4.2)."""

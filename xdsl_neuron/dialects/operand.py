@@ -6,10 +6,10 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
-from xdsl_neuron.access import Pattern
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.neuron import Access, TensorType
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.pattern import Pattern
 from xdsl_neuron.isa import Space
 
 

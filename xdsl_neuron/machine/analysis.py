@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from xdsl_neuron.analysis.lifetimes import last_uses, transfers
 from xdsl_neuron.dialects import bir, structure
 from xdsl_neuron.dialects.bir.declarations import Declaration
 from xdsl_neuron.dialects.dma import BlockOp
@@ -49,7 +50,6 @@ from xdsl_neuron.machine.constants import constant_buffer
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.indirection import picking
 from xdsl_neuron.machine.interface import FunctionOp, Signature, signature
-from xdsl_neuron.machine.lifetimes import last_uses, transfers
 from xdsl_neuron.machine.memory import Buffer
 from xdsl_neuron.machine.options import MachineOptions
 from xdsl_neuron.machine.site import Emitter, Scope

@@ -8,12 +8,12 @@ import numpy as np
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import ImmediateAttr
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.mask import Box
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.elementwise import Column, Tensor
 from xdsl_neuron.machine.lanes import FULL
 from xdsl_neuron.machine.nests import Nums, Strides
 from xdsl_neuron.machine.site import Scope, Site
-from xdsl_neuron.mask import Box
 from xdsl_neuron.numerics import casts
 
 Kernel: TypeAlias = Callable[..., object]

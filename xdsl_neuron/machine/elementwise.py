@@ -7,18 +7,18 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.instructions import elementwise as isa
 from xdsl_neuron.dialects.neuron import ImmediateAttr
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.mask import Box, bind
 from xdsl_neuron.isa import AluOp, Engine
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.lanes import FULL, lane_values, mask_array
 from xdsl_neuron.machine.nests import Nums, Strides, common_shape, regroup
 from xdsl_neuron.machine.sides import Side
 from xdsl_neuron.machine.site import Emitter, Scope, Site
-from xdsl_neuron.mask import Box, bind
 from xdsl_neuron.numerics import activation, alu, casts, fill, selection
 
 Kernel: TypeAlias = Callable[..., object]

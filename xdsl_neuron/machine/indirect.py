@@ -10,6 +10,7 @@ from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import dma as isa
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.mask import Box, boxes
 from xdsl_neuron.isa import AluOp, OobMode
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.errors import MachineError
@@ -17,7 +18,6 @@ from xdsl_neuron.machine.lanes import FULL
 from xdsl_neuron.machine.nests import Nums
 from xdsl_neuron.machine.sides import Side
 from xdsl_neuron.machine.site import Emitter, Scope, Site
-from xdsl_neuron.mask import Box, boxes
 from xdsl_neuron.numerics import indirect
 
 Move = Callable[..., object]

@@ -7,10 +7,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_neuron.affine import Affine, FloorDiv, Index, Lane, Mod
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.operand import Operand
-from xdsl_neuron.mask import Box, clip
+from xdsl_neuron.geometry.affine import Affine, FloorDiv, Index, Lane, Mod
+from xdsl_neuron.geometry.mask import Box, clip
 
 FULL: Final = Box(())
 """The box of an instruction that its mask leaves whole."""

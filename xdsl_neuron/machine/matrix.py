@@ -7,18 +7,18 @@ import numpy as np
 from numpy.typing import NDArray
 from xdsl.dialects.builtin import IntegerAttr
 
-from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.dialects.instructions import matrix as isa
 from xdsl_neuron.dialects.instructions.sparse import MatmulSparse
 from xdsl_neuron.dialects.instructions.systolic import MatmulBase
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine, Lane
+from xdsl_neuron.geometry.mask import Box
 from xdsl_neuron.isa import MatmulAccumulate
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.errors import MachineError
 from xdsl_neuron.machine.lanes import FULL, mask_array
 from xdsl_neuron.machine.nests import Nums, regroup
 from xdsl_neuron.machine.site import Emitter, Scope, Site
-from xdsl_neuron.mask import Box
 from xdsl_neuron.numerics import matmul, sparse
 from xdsl_neuron.numerics.kernel import Kernel
 

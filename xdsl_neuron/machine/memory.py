@@ -11,8 +11,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_neuron.access import Pattern
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.pattern import Pattern
 from xdsl_neuron.machine.regions import Freshness
 from xdsl_neuron.machine.written import Written
 from xdsl_neuron.numerics.casts import storage

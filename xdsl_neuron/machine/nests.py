@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from xdsl_neuron.access import Pattern, align
+from xdsl_neuron.geometry.pattern import Pattern, align
 
 Nums: TypeAlias = tuple[int, ...]
 Strides: TypeAlias = tuple[int, ...]

@@ -7,11 +7,11 @@ import numpy as np
 
 from xdsl_neuron.dialects.instructions import reduction as isa
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.mask import Box
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.elementwise import merge
 from xdsl_neuron.machine.lanes import FULL, mask_array
 from xdsl_neuron.machine.site import Emitter, Scope, Site
-from xdsl_neuron.mask import Box
 from xdsl_neuron.numerics import casts, fill, reduction as numerics
 
 

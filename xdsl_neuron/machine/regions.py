@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_neuron.access import Pattern
+from xdsl_neuron.geometry.pattern import Pattern
 
 Span: TypeAlias = tuple[int, tuple[int, ...], tuple[int, ...], int]
 """Byte offset, extents, byte strides and bytes of an element."""

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.instructions import registers as isa
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.machine.build import Build
 from xdsl_neuron.machine.lanes import FULL
 from xdsl_neuron.machine.site import Emitter, Scope, Site

@@ -7,8 +7,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.instructions import selection as isa
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.mask import bind
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.machine.accumulators import RowFold, forgetting
 from xdsl_neuron.machine.build import Array, Build
@@ -16,7 +17,6 @@ from xdsl_neuron.machine.calls import scalar, types_of
 from xdsl_neuron.machine.elementwise import Column, Elementwise, Tensor
 from xdsl_neuron.machine.lanes import FULL, lane_values
 from xdsl_neuron.machine.site import Emitter, Scope
-from xdsl_neuron.mask import bind
 from xdsl_neuron.numerics import selection as numerics
 from xdsl_neuron.numerics.alu import evaluate
 

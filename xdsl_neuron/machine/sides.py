@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from xdsl_neuron.affine import Affine, Index
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine, Index
 from xdsl_neuron.numerics.casts import storage
 
 Ranges = Sequence[tuple[int, int]]

@@ -11,13 +11,14 @@ from typing import ClassVar, Final, TypeAlias
 
 from xdsl.ir import Operation, SSAValue
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.accumulators import AccumulatorUser
 from xdsl_neuron.dialects.neuron import Access, TensorType, whole
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.mask import Box
 from xdsl_neuron.isa import Engine, Space
 from xdsl_neuron.machine.build import Build, Slot
 from xdsl_neuron.machine.errors import MachineError
@@ -26,7 +27,6 @@ from xdsl_neuron.machine.nests import Nums, regroup
 from xdsl_neuron.machine.options import MachineOptions
 from xdsl_neuron.machine.sides import Side
 from xdsl_neuron.machine.world import Rank
-from xdsl_neuron.mask import Box
 
 Emitter: TypeAlias = Callable[[Build], None]
 

@@ -9,6 +9,7 @@ from typing import Final
 
 from xdsl.ir import Block, Operation
 
+from xdsl_neuron.analysis.lifetimes import last_uses, transfers
 from xdsl_neuron.dialects import bir, structure
 from xdsl_neuron.dialects.bir.sequencer import SequencerInstruction
 from xdsl_neuron.dialects.dma import BlockOp, Descriptor
@@ -18,10 +19,9 @@ from xdsl_neuron.dialects.instructions.control import DoWhile, DynamicFor
 from xdsl_neuron.dialects.instructions.dma import DmaInstruction
 from xdsl_neuron.dialects.neuron import TensorType
 from xdsl_neuron.dialects.operand import Operand
+from xdsl_neuron.geometry.mask import boxes, clip
 from xdsl_neuron.isa import Engine, Space, TensorKind
 from xdsl_neuron.machine.interface import find_function
-from xdsl_neuron.machine.lifetimes import last_uses, transfers
-from xdsl_neuron.mask import boxes, clip
 
 _ENUMERATED: Final = 4096
 """Iterations up to which masked traffic is counted exactly."""

@@ -10,10 +10,10 @@ from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import dma as isa
 from xdsl_neuron.dialects.instructions.dma_fold import Fold, FoldedSources
 from xdsl_neuron.dialects.neuron import AluOpAttr
+from xdsl_neuron.geometry.mask import Box, boxes
 from xdsl_neuron.isa import AluOp, OobMode
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.site import Emitter, Scope, Site
-from xdsl_neuron.mask import Box, boxes
 from xdsl_neuron.numerics import casts, movement
 
 

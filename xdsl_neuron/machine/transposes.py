@@ -7,12 +7,12 @@ import numpy as np
 
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions import matrix as matrix_isa, transpose as isa
+from xdsl_neuron.geometry.mask import Box, boxes
 from xdsl_neuron.machine.build import Array, Build
 from xdsl_neuron.machine.indirect import Indirect
 from xdsl_neuron.machine.nests import Nums, Strides, regroup
 from xdsl_neuron.machine.site import Emitter, Scope
 from xdsl_neuron.machine.transfer import Transfer
-from xdsl_neuron.mask import Box, boxes
 from xdsl_neuron.numerics import casts, indirect, matmul
 from xdsl_neuron.numerics.kernel import Kernel
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final, TypeGuard
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType, typed_number
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.nki.dtype import dtype_or_none
 from xdsl_neuron.tracer.context import current
 from xdsl_neuron.tracer.dma import validate_dma_qos

@@ -10,13 +10,13 @@ from typing import Any, NoReturn
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.neuron import AluOpAttr, QosClassAttr
 from xdsl_neuron.dialects.neuron.system import (
     CollectiveKindAttr,
     GroupsAttr,
 )
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.absent import absent
 from xdsl_neuron.nki.api import api

@@ -12,8 +12,8 @@ from xdsl.ir import Operation
 
 from xdsl_neuron.dialects.instruction import Instruction, index_range
 from xdsl_neuron.dialects.instructions.dma import DmaInstruction
+from xdsl_neuron.geometry.mask import Box, clip
 from xdsl_neuron.isa import Space
-from xdsl_neuron.mask import Box, clip
 
 _CLIPPED_ITERATIONS: Final = 100_000
 

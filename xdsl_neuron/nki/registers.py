@@ -18,10 +18,10 @@ from weakref import ref
 
 from xdsl.ir import Block, Operation, OpResult
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.diagnostics import SourceLocation
 from xdsl_neuron.dialects.edges import discard
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.rebinding import refuse_rebinding
 from xdsl_neuron.nki.scalars import NkiScalar

@@ -8,8 +8,8 @@ is known of loop indices, it is an expression; else an instruction, and it wraps
 from operator import index
 from typing import Any, Final, NoReturn, SupportsIndex, cast
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.dtype import NAMED, LanguageDtype, as_dtype
 from xdsl_neuron.nki.trace import session

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 from xdsl.dialects.builtin import FileLineColLoc, ModuleOp
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.diagnostics import SourceLocation
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.neuron import TensorType, whole
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import Space
 from xdsl_neuron.nki.arguments import is_sequence
 from xdsl_neuron.nki.binding import Binding

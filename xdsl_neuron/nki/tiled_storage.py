@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import NamedTuple
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.nki.destination import NkiTensor
 from xdsl_neuron.tracer.index import Expr, IndexExpr
 from xdsl_neuron.tracer.layouts import DynamicSlice

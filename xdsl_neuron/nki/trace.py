@@ -9,7 +9,6 @@ from weakref import ref
 from xdsl.dialects.builtin import DenseArrayBase, FileLineColLoc, ModuleOp, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.edges import remove
@@ -17,6 +16,7 @@ from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.neuron import AluOpAttr, TensorType
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.addresses import Addresses
 from xdsl_neuron.nki.assignment import AssignmentBuilders

@@ -10,7 +10,8 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.analysis.cells import accesses_of
+from xdsl_neuron.analysis.executions import Execution, Undecidable
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects.bir import FuncOp, LoopOp, MemsetOp
 from xdsl_neuron.dialects.instruction import Instruction, target_of
@@ -23,9 +24,8 @@ from xdsl_neuron.dialects.neuron import (
     MatmulAccumulateAttr,
 )
 from xdsl_neuron.dialects.operand import Operand
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import Engine, MatmulAccumulate
-from xdsl_neuron.passes.cells import accesses_of
-from xdsl_neuron.passes.executions import Execution, Undecidable
 from xdsl_neuron.passes.names import NamePool
 from xdsl_neuron.passes.rebuild import (
     insert_before,

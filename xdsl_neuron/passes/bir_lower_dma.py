@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_neuron.access import Pattern
+from xdsl_neuron.analysis.frame import Frame
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import dma
 from xdsl_neuron.dialects.bir import (
@@ -43,10 +43,10 @@ from xdsl_neuron.dialects.neuron import (
 from xdsl_neuron.dialects.neuron.attributes import render_access
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.mask import boxes, clip
+from xdsl_neuron.geometry.pattern import Pattern
 from xdsl_neuron.isa import AluOp, Engine
-from xdsl_neuron.mask import boxes, clip
 from xdsl_neuron.passes.descriptors import Side, copies, in_bytes, indexed_rows
-from xdsl_neuron.passes.masking import Frame
 from xdsl_neuron.passes.names import NamePool, iteration_suffix
 from xdsl_neuron.passes.rebuild import (
     insert_before,

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.analysis.frame import Frame, shift_lanes
 from xdsl_neuron.dialects.bir import FuncOp, LocationOp, LoopOp
 from xdsl_neuron.dialects.bir.control import BasicBlockOp, Terminator
 from xdsl_neuron.dialects.bir.kernel import OpaqueInstruction
@@ -27,10 +27,10 @@ from xdsl_neuron.dialects.neuron import (
     PredicatesAttr,
 )
 from xdsl_neuron.dialects.scheduled import Scheduled
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.mask import clip
 from xdsl_neuron.isa import MatmulAccumulate
-from xdsl_neuron.mask import clip
 from xdsl_neuron.passes.copied_edges import CopiedEdges, Edges, edges_of
-from xdsl_neuron.passes.masking import Frame, shift_lanes
 from xdsl_neuron.passes.names import NamePool, iteration_suffix
 from xdsl_neuron.passes.rebuild import operations_of, replace_body
 

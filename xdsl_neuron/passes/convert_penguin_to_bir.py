@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from xdsl_neuron.analysis.frame import renumbered
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import bir, penguin
 from xdsl_neuron.dialects.defined import meaning_of
@@ -32,7 +33,6 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
 )
 from xdsl_neuron.isa import AluOp, Engine, Space, TensorKind
-from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.names import NamePool
 from xdsl_neuron.passes.rebuild import located, operations_of, replace_with
 

@@ -13,8 +13,6 @@ from functools import lru_cache
 from itertools import product
 from typing import NamedTuple
 
-from xdsl_neuron.access import JointNest, Pattern, align_all, apart, joined
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.dma import (
     COUNT_MAX,
     RUN_BYTES_MAX,
@@ -22,7 +20,9 @@ from xdsl_neuron.dialects.dma import (
     STRIDED_DIMS_MAX,
 )
 from xdsl_neuron.dialects.neuron import Access
-from xdsl_neuron.lattice import Pairs
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.lattice import Pairs
+from xdsl_neuron.geometry.pattern import JointNest, Pattern, align_all, apart, joined
 
 _PITCH = 1 << 48
 """Elements between partitions, and between the rows an index picks."""

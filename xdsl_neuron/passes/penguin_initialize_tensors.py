@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_neuron.access import Pattern
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.analysis.cells import accesses_of
+from xdsl_neuron.analysis.executions import Execution, Undecidable
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.blocks import block_elements, usable_bytes
@@ -30,9 +30,9 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
 )
 from xdsl_neuron.dialects.structure import For
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.pattern import Pattern
 from xdsl_neuron.isa import Space
-from xdsl_neuron.passes.cells import accesses_of
-from xdsl_neuron.passes.executions import Execution, Undecidable
 from xdsl_neuron.passes.rebuild import located, operations_of
 
 MAX_CELLS = 1 << 23

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_neuron.affine import Affine, Lane
+from xdsl_neuron.analysis.frame import renumbered
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Operand
 from xdsl_neuron.dialects.instructions.accumulators import AccumulatorUser, read_engine
@@ -27,9 +27,9 @@ from xdsl_neuron.dialects.neuron import (
     whole,
 )
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine, Lane
+from xdsl_neuron.geometry.lane_bounds import can_hold
 from xdsl_neuron.isa import AluOp, Engine, Space
-from xdsl_neuron.lane_bounds import can_hold
-from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.rebuild import operations_of, replace_with, with_operands
 
 

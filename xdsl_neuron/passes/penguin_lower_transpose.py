@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.analysis.frame import renumbered
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects import penguin
@@ -21,8 +21,8 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
 )
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import Engine, MatmulAccumulate, Space
-from xdsl_neuron.passes.masking import renumbered
 from xdsl_neuron.passes.rebuild import (
     kept_properties,
     located,

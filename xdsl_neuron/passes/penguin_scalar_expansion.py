@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.blocks import usable_bytes
 from xdsl_neuron.dialects.edges import discard
 from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.neuron import Access, TensorType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import LoopKind
 from xdsl_neuron.passes.rebuild import located, operations_of, with_operands
 

@@ -86,7 +86,7 @@ def run_module(args: argparse.Namespace) -> int:
     if frontend_of(args.frontend, args.file) == "mlir":
         module = parse_module(ctx, text, name)
     else:
-        from xdsl_neuron.dialects.bir.json.target import BirJsonFrontend
+        from xdsl_neuron.json.target import BirJsonFrontend
 
         module = BirJsonFrontend().parse(ctx, BytesIO(text.encode()), name)
     verify(module)

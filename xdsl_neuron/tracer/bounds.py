@@ -5,9 +5,9 @@ from itertools import product
 from math import prod
 from typing import Final
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.instruction import Instruction
-from xdsl_neuron.mask import boxes, clip
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.mask import boxes, clip
 from xdsl_neuron.tracer.conditions import Bound
 from xdsl_neuron.tracer.errors import NKIIndexError
 from xdsl_neuron.tracer.symbols import Loop, Symbol

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DenseArrayBase, UnitAttr, i64
 from xdsl.ir import Attribute
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instructions.elementwise import INT32, WRAPPING_OPS
 from xdsl_neuron.dialects.neuron import (
@@ -14,6 +13,7 @@ from xdsl_neuron.dialects.neuron import (
     AluOpAttr,
 )
 from xdsl_neuron.dtypes import DType, promote, promote_scalar
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import ActivationFunction, AluOp, Engine, Space
 from xdsl_neuron.tracer.errors import NKIValueError
 from xdsl_neuron.tracer.index import Mask, Shape

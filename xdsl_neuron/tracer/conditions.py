@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from xdsl_neuron.affine import Affine, Atom, Lane
+from xdsl_neuron.geometry.affine import Affine, Atom, Lane
 from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.index import Shape
 

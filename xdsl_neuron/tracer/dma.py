@@ -6,7 +6,6 @@ from typing import Final
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Attribute
 
-from xdsl_neuron.access import Pattern
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instructions.dma_fold import SOURCES
 from xdsl_neuron.dialects.instructions.transpose import LEGAL_AXES, DmaTranspose
@@ -18,6 +17,7 @@ from xdsl_neuron.dialects.neuron import (
     QosClassAttr,
 )
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.pattern import Pattern
 from xdsl_neuron.isa import AluOp, DgeType, Engine, OobMode, QosClass, Space
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKITypeError, NKIValueError
 from xdsl_neuron.tracer.gathered_transposes import gathered_columns

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instructions.gather import CORE_PARTITIONS, KEEP_LANE
 from xdsl_neuron.dialects.neuron import AffineAttr
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.index import IndexExpr, Mask
 from xdsl_neuron.tracer.state import Dep

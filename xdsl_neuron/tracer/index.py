@@ -12,8 +12,8 @@ from typing import Any, Final, NoReturn, SupportsIndex, TypeAlias, TypeGuard, ca
 
 from xdsl.dialects.builtin import FileLineColLoc
 
-from xdsl_neuron.affine import Affine, Atom, Index, Lane
 from xdsl_neuron.dialects.neuron.attributes import position_name
+from xdsl_neuron.geometry.affine import Affine, Atom, Index, Lane
 from xdsl_neuron.tracer.bytecode import is_tuple
 from xdsl_neuron.tracer.context import current_or_none
 from xdsl_neuron.tracer.errors import (

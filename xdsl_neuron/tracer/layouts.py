@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import Block, SSAValue
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.neuron import Pair, TensorType
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.tracer.conditions import Bound, Conditions
 from xdsl_neuron.tracer.index import Expr
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Block
 
-from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.dialects.instruction import Instruction
+from xdsl_neuron.geometry.affine import Affine, Lane
 from xdsl_neuron.tracer.conditions import Conditions
 from xdsl_neuron.tracer.index import Mask, Shape
 from xdsl_neuron.tracer.layouts import Buffer

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import DenseArrayBase, FileLineColLoc, UnitAttr, i64
 from xdsl.ir import Attribute
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction_text import integer
 from xdsl_neuron.dialects.neuron import (
@@ -15,6 +14,7 @@ from xdsl_neuron.dialects.neuron import (
     MatmulPerfModeAttr,
 )
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import Engine, MatmulAccumulate, MatmulPerfMode, Space
 from xdsl_neuron.tracer.index import Mask
 from xdsl_neuron.tracer.state import Dep

@@ -15,14 +15,14 @@ from typing import Final, TypeAlias
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Block, Operation, SSAValue
 
-from xdsl_neuron.access import Pairs
-from xdsl_neuron.affine import Index
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction, index_range
 from xdsl_neuron.dialects.instructions.matrix import Matmul
 from xdsl_neuron.dialects.operand import Operand
+from xdsl_neuron.geometry.affine import Index
+from xdsl_neuron.geometry.lattice import is_sum, spans_of
+from xdsl_neuron.geometry.pattern import Pairs
 from xdsl_neuron.isa import MatmulAccumulate, Space
-from xdsl_neuron.lattice import is_sum, spans_of
 from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.symbols import Loop
 

@@ -5,10 +5,10 @@ from functools import lru_cache
 
 from xdsl.ir import Attribute
 
-from xdsl_neuron.affine import Affine, Atom, Lane
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.neuron import Access, AffineAttr
+from xdsl_neuron.geometry.affine import Affine, Atom, Lane
 from xdsl_neuron.tracer.errors import NKISyntaxError
 from xdsl_neuron.tracer.views import View
 

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
-from xdsl_neuron.affine import Affine, FloorDiv, Index
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import REGISTER_BITS
 from xdsl_neuron.dialects.neuron import AffineAttr, AluOpAttr
+from xdsl_neuron.geometry.affine import Affine, FloorDiv, Index
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.tracer.index import Expr
 from xdsl_neuron.tracer.symbols import Register

@@ -9,8 +9,8 @@ so it must be the same in every iteration.
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
-from xdsl_neuron.affine import Affine
-from xdsl_neuron.mask import clip
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.mask import clip
 from xdsl_neuron.tracer.errors import NKISyntaxError, NKIValueError
 from xdsl_neuron.tracer.index import Mask, Shape
 from xdsl_neuron.tracer.slicing import subscript

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.neuron import AffineAttr, AluOpAttr
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp, MatmulAccumulate
 from xdsl_neuron.tracer.accumulators import Fold
 from xdsl_neuron.tracer.index import Mask

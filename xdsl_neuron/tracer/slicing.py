@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.dialects.neuron import Pair
+from xdsl_neuron.geometry.affine import Affine, Lane
 from xdsl_neuron.tracer.conditions import Bound
 from xdsl_neuron.tracer.errors import (
     NKIIndexError,

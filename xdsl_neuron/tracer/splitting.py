@@ -14,13 +14,13 @@ from typing import Final
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import Attribute, Operation
 
-from xdsl_neuron.access import Pattern
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instructions.compute import fused_rank
 from xdsl_neuron.dialects.neuron import EngineAttr
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.pattern import Pattern
 from xdsl_neuron.isa import Engine, LoopKind, Space
 from xdsl_neuron.tracer.conditions import Conditions
 from xdsl_neuron.tracer.index import IndexExpr, Mask

@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.capacity import Sized
@@ -36,6 +35,7 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
 )
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import EdgeKind, LoopKind, Space
 from xdsl_neuron.tracer.bounds import check_bounds
 from xdsl_neuron.tracer.definedness import EarlyReads, check_mutable

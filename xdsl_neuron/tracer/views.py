@@ -12,9 +12,9 @@ from functools import lru_cache
 from math import prod
 from typing import NoReturn, Self
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.neuron import Access, Pair, whole
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import Space
 from xdsl_neuron.tracer.conditions import places_in
 from xdsl_neuron.tracer.errors import (

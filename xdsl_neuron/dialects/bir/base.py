@@ -2,11 +2,11 @@
 
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.bir.scheduled import BirScheduled
 from xdsl_neuron.dialects.effects import WORLD, StateEffect
 from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import Instruction, target_of
+from xdsl_neuron.geometry.affine import Affine
 
 
 class BirInstruction(Instruction, BirScheduled):

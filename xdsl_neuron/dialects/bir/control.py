@@ -23,7 +23,6 @@ from xdsl.printer import Printer
 from xdsl.traits import NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Index
 from xdsl_neuron.collected import collected
 from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.structure import FuncOp, enclosing_function, name_of
@@ -37,6 +36,7 @@ from xdsl_neuron.dialects.neuron.system import (
 )
 from xdsl_neuron.dialects.neuron.text import Cursor, resume
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Index
 
 
 @irdl_op_definition

@@ -17,7 +17,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Index
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.bir.base import BirInstruction
 from xdsl_neuron.dialects.bir.row import Row
@@ -28,6 +27,7 @@ from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.neuron import QosClassAttr, TensorType
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Index
 from xdsl_neuron.isa import Engine, QosClass, Space
 
 ADDRESS_TYPES = (DType.UINT64, DType.INT64)

@@ -5,12 +5,12 @@ from typing import ClassVar
 from xdsl.irdl import opt_prop_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine, Index
 from xdsl_neuron.dialects.bir.declarations import EventOp, SemaphoreOp, find
 from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.neuron.system import UpdatesAttr, WaitsAttr
 from xdsl_neuron.dialects.scheduled import Scheduled
+from xdsl_neuron.geometry.affine import Affine, Index
 from xdsl_neuron.system import UpdateMode, WaitMode
 
 

@@ -22,12 +22,12 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, NoTerminator, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine, Index
 from xdsl_neuron.dialects.gate import check_gates, gate
 from xdsl_neuron.dialects.instruction import REGISTER_BITS, register_bits
 from xdsl_neuron.dialects.instruction_text import integer, value_text
 from xdsl_neuron.dialects.neuron import AffineAttr
 from xdsl_neuron.dialects.neuron.text import Cursor, resume
+from xdsl_neuron.geometry.affine import Affine, Index
 
 
 class DynamicFor(IRDLOperation):

@@ -12,7 +12,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.checks import (
@@ -30,6 +29,7 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
 )
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import ActivationFunction, AluOp, Engine, Space
 
 INT32 = (DType.INT32, DType.UINT32)

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from math import prod
 
-from xdsl_neuron.affine import Affine, Lane
 from xdsl_neuron.dialects.instruction import index_range, target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.masks import bounds_one_lane
 from xdsl_neuron.dialects.operand import Operand
-from xdsl_neuron.mask import clip
+from xdsl_neuron.geometry.affine import Affine, Lane
+from xdsl_neuron.geometry.mask import clip
 
 MOST_ITERATIONS = 1 << 14
 """How many iterations of the loops around an instruction are looked at."""

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine, Atom, FloorDiv, Index, Lane, Mod
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.operand import Operand
-from xdsl_neuron.lane_bounds import can_hold
+from xdsl_neuron.geometry.affine import Affine, Atom, FloorDiv, Index, Lane, Mod
+from xdsl_neuron.geometry.lane_bounds import can_hold
 
 
 class RowInstruction(ComputeInstruction):

@@ -12,7 +12,6 @@ from xdsl.dialects.builtin import IndexType, UnitAttr
 from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine, Index
 from xdsl_neuron.dialects.gate import gate
 from xdsl_neuron.dialects.instruction import (
     PAIR_BITS,
@@ -22,6 +21,7 @@ from xdsl_neuron.dialects.instruction import (
 )
 from xdsl_neuron.dialects.neuron import AffineAttr, AluOpAttr, DTypeAttr, TensorType
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine, Index
 from xdsl_neuron.isa import AluOp, Space
 
 _NOT_ON_REGISTERS: Final = frozenset(

@@ -12,7 +12,6 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions.accumulators import (
     Accumulating,
@@ -38,6 +37,7 @@ from xdsl_neuron.dialects.neuron import (
     TensorType,
 )
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp, Engine
 
 COMPARES = (

@@ -6,10 +6,10 @@ from functools import lru_cache
 from math import prod
 from typing import TypeAlias
 
-from xdsl_neuron.access import Pattern
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType
-from xdsl_neuron.mask import bind
+from xdsl_neuron.geometry.affine import Affine
+from xdsl_neuron.geometry.mask import bind
+from xdsl_neuron.geometry.pattern import Pattern
 
 Pair: TypeAlias = tuple[int, int]
 

@@ -11,12 +11,12 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 from xdsl_neuron import isa
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.arch import get_arch
 from xdsl_neuron.dialects.neuron.access import Access, Pair
 from xdsl_neuron.dialects.neuron.text import Cursor, resume, symbol_text
 from xdsl_neuron.dialects.neuron.types import scan_dtype
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import EdgeKind, LoopKind
 
 IndexName: TypeAlias = Callable[[int], str]

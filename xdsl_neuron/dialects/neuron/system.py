@@ -7,7 +7,6 @@ from xdsl.ir import SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 
 from xdsl_neuron import system
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.neuron.attributes import (
     Expressions,
     IndexName,
@@ -15,6 +14,7 @@ from xdsl_neuron.dialects.neuron.attributes import (
     position_name,
 )
 from xdsl_neuron.dialects.neuron.text import Cursor, symbol_text
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.system import UpdateMode, WaitMode
 
 

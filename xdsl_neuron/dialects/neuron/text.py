@@ -13,7 +13,7 @@ from typing import Final, NoReturn, TypeVar
 from xdsl.ir import SSAValue
 from xdsl.parser import AttrParser, Parser
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import NumberedEnum
 
 _SPACE: Final = re.compile(r"(?:\s+|//[^\n]*)*")

@@ -3,7 +3,7 @@
 from math import prod
 from typing import Any, Final
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_mask, as_view, is_sequence

@@ -2,8 +2,8 @@
 
 from typing import Any, NoReturn
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.absent import absent
 from xdsl_neuron.nki.accumulators import as_fold, as_reduce_op

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.accumulators import (
     as_fold,

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any, Final, NoReturn
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import LoopKind
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.rebinding import refuse_rebinding

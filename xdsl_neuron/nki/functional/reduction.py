@@ -5,9 +5,9 @@ from itertools import product
 from math import inf, prod
 from typing import Any, Final
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp, Space
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_mask, as_view, hidden_options, is_sequence

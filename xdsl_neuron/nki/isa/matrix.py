@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import MatmulAccumulate
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_flag, as_name, as_view, is_sequence

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.instruction import REGISTER_BITS
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_view
 from xdsl_neuron.nki.registers import Register, as_register

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp
 from xdsl_neuron.nki.accumulators import (
     as_fold,

@@ -2,7 +2,7 @@
 
 from typing import Any, Self
 
-from xdsl_neuron.affine import Affine
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.arguments import as_axes, as_integer
 from xdsl_neuron.nki.enums import MemoryRegion, as_region

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias, TypeVar
 
 from xdsl.ir import Block
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp, LoopKind
 from xdsl_neuron.nki.api import api
 from xdsl_neuron.nki.rebinding import refuse_rebinding

@@ -6,9 +6,9 @@ from dataclasses import replace
 from math import prod
 from typing import Any, Final, NamedTuple
 
-from xdsl_neuron.affine import Affine
 from xdsl_neuron.dialects.blocks import usable_bytes
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import LoopKind, Space
 from xdsl_neuron.nki.arguments import as_integer, as_name, as_shape, is_sequence
 from xdsl_neuron.nki.dtype import as_dtype, spells_bool

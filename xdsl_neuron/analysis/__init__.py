@@ -1,0 +1,1 @@
+"""What passes and the machine both ask of a function."""

@@ -1,0 +1,1 @@
+"""The generated reference pages: `python -m xdsl_neuron.reference docs`."""
