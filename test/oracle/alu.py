@@ -33,7 +33,6 @@ EXACT: Final = (
 )
 """Arithmetic whose fp32 result is one rounding, or a few that are documented."""
 
-UNARY: Final = ("bitwise_not", "rsqrt", "abs")
 ARITHMETIC: Final = (*EXACT, "pow")
 BITWISE: Final = (
     "bitwise_not",

@@ -1,4 +1,4 @@
-"""`geometry.pattern` against NumPy's strided views and against brute force over sets."""
+"""`geometry.pattern` against NumPy's strided views and brute force over sets."""
 
 from itertools import product
 from math import prod
