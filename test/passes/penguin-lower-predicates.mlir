@@ -24,25 +24,25 @@ penguin.func @elementwise() {
     // CHECK-NEXT: penguin.tensor_tensor logical_and %mask <- %mask, %mask_1 where 99 - l0 >= 0
     // CHECK-NEXT: %scratch = penguin.alloc : <128x64xbf16, sbuf>
     // CHECK-NEXT: penguin.tensor_scalar_ptr mult %scratch <- %t where 99 - l0 >= 0 {imm0 = 2.0, after = [flow "L"]}
-    // CHECK-NEXT: penguin.tensor_copy_predicated @X %u <- %mask, src = %scratch where 99 - l0 >= 0 {after = [flow "L"]}
+    // CHECK-NEXT: penguin.tensor_copy_predicated @X %u <- %mask[0, 0][1 x 128, 1 x 64] as u32, src = %scratch where 99 - l0 >= 0 {after = [flow "L"]}
     penguin.tensor_scalar_ptr @X mult %u <- %t where 99 - l0 >= 0 and l0 - l1 + %i >= 0 and (l1) mod 3 - 1 >= 0 {imm0 = 2.0, after = [flow "L"]}
 
     // A constant needs no scratch tile.
     // CHECK-NEXT: %mask_2 = penguin.alloc
     // CHECK-NEXT: penguin.index_value %mask_2 {value = l0 - l1}
     // CHECK-NEXT: penguin.tensor_scalar_ptr is_ge %mask_2 <- %mask_2 {imm0 = 0}
-    // CHECK-NEXT: penguin.tensor_copy_predicated %u <- %mask_2 {imm = 3.0}
+    // CHECK-NEXT: penguin.tensor_copy_predicated %u <- %mask_2[0, 0][1 x 128, 1 x 64] as u32 {imm = 3.0}
     penguin.memset %u where l0 - l1 >= 0 {value = 3.0}
 
     // What a predicated copy leaves out stays.
     // CHECK:      penguin.tensor_copy %scratch_1 <- %u
-    // CHECK-NEXT: penguin.tensor_copy_predicated %scratch_1 <- %x {imm = 1.0}
-    // CHECK-NEXT: penguin.tensor_copy_predicated %u <- %mask_3, src = %scratch_1
-    penguin.tensor_copy_predicated %u <- %x where l0 - l1 >= 0 {imm = 1.0}
+    // CHECK-NEXT: penguin.tensor_copy_predicated %scratch_1 <- %x[0, 0][1 x 128, 1 x 64] as u32 {imm = 1.0}
+    // CHECK-NEXT: penguin.tensor_copy_predicated %u <- %mask_3[0, 0][1 x 128, 1 x 64] as u32, src = %scratch_1
+    penguin.tensor_copy_predicated %u <- %x[0, 0][1 x 128, 1 x 64] as u32 where l0 - l1 >= 0 {imm = 1.0}
 
     // Into PSUM these integers go through fp32, as GpSIMD does not reach it.
     // CHECK:      penguin.tensor_tensor add %scratch_2 <- %x, %x {engine = DVE}
-    // CHECK-NEXT: penguin.tensor_copy_predicated %p <- %mask_4, src = %scratch_2
+    // CHECK-NEXT: penguin.tensor_copy_predicated %p <- %mask_4[0, 0][1 x 128, 1 x 64] as u32, src = %scratch_2
     penguin.tensor_tensor add %p <- %x, %x where l0 - l1 >= 0
   }
   penguin.return
@@ -53,7 +53,7 @@ penguin.func @elementwise() {
 penguin.func @partition_start() {
   %t = penguin.alloc : <128x64xf32, sbuf>
   // CHECK:      penguin.index_value %mask {value = l0 - 3}
-  // CHECK:      penguin.tensor_copy_predicated %t <- %mask {imm = 1.0}
+  // CHECK:      penguin.tensor_copy_predicated %t <- %mask[0, 0][1 x 128, 1 x 64] as u32 {imm = 1.0}
   penguin.memset %t where l0 - 3 >= 0 {value = 1.0}
   // CHECK-NEXT: penguin.memset %t where l0 - 32 >= 0 and 63 - l0 >= 0 {value = 2.0}
   penguin.memset %t where l0 - 32 >= 0 and 63 - l0 >= 0 {value = 2.0}
@@ -63,15 +63,15 @@ penguin.func @partition_start() {
   // CHECK:      penguin.index_value %mask_1 where 9 - l1 >= 0 {value = l0 - 3}
   // CHECK:      penguin.index_value %mask_2 {value = l0 - 3}
   // CHECK:      penguin.tensor_scalar_cache_reduce mult add %scratch <- %t, reduce_res = %scratch_1 where 9 - l1 >= 0 {imm0 = 2.0}
-  // CHECK-NEXT: penguin.tensor_copy_predicated @S %t <- %mask_1, src = %scratch where 9 - l1 >= 0
-  // CHECK-NEXT: penguin.tensor_copy_predicated %s <- %mask_2, src = %scratch_1
+  // CHECK-NEXT: penguin.tensor_copy_predicated @S %t <- %mask_1[0, 0][1 x 128, 1 x 64] as u32, src = %scratch where 9 - l1 >= 0
+  // CHECK-NEXT: penguin.tensor_copy_predicated %s <- %mask_2[0, 0][1 x 128, 1 x 1] as u32, src = %scratch_1
   %s = penguin.alloc : <128x1xf32, sbuf>
   penguin.tensor_scalar_cache_reduce @S mult add %t <- %t, reduce_res = %s where l0 - 3 >= 0 and 9 - l1 >= 0 {imm0 = 2.0}
 
   // A reduction beside a triangle: its identity is read within the rows that are kept.
-  // CHECK:      penguin.tensor_copy_predicated %scratch_3 <- %mask_4 {imm = 0.0, reverse}
+  // CHECK:      penguin.tensor_copy_predicated %scratch_3 <- %mask_4[0, 0][1 x 128, 1 x 64] as u32 {imm = 0.0, reverse}
   // CHECK-NEXT: penguin.tensor_reduce add %scratch_2 <- %scratch_3 {axes = [1]}
-  // CHECK-NEXT: penguin.tensor_copy_predicated %s <- %mask_3, src = %scratch_2
+  // CHECK-NEXT: penguin.tensor_copy_predicated %s <- %mask_3[0, 0][1 x 128, 1 x 1] as u32, src = %scratch_2
   penguin.tensor_reduce add %s <- %t where l0 - 3 >= 0 and l0 - l1 + 9 >= 0 {axes = [1]}
   penguin.return
 }
@@ -86,7 +86,7 @@ penguin.func @reduction() {
     // CHECK:      penguin.index_value %mask where 99 - l0 >= 0 {value = l0 - %i * 50 - l1}
     // CHECK:      %scratch = penguin.alloc : <128x64xf32, sbuf>
     // CHECK-NEXT: penguin.tensor_copy %scratch <- %t where 99 - l0 >= 0
-    // CHECK-NEXT: penguin.tensor_copy_predicated %scratch <- %mask where 99 - l0 >= 0 {imm = -inf, reverse}
+    // CHECK-NEXT: penguin.tensor_copy_predicated %scratch <- %mask[0, 0][1 x 128, 1 x 64] as u32 where 99 - l0 >= 0 {imm = -inf, reverse}
     // CHECK-NEXT: penguin.tensor_reduce @R max %r <- %scratch where 99 - l0 >= 0 and 99 - %i * 50 >= 0 {axes = [1]}
     penguin.tensor_reduce @R max %r <- %t where 99 - l0 >= 0 and l0 - l1 - %i * 50 >= 0 {axes = [1]}
   }
@@ -100,9 +100,9 @@ penguin.func @gather() {
   %i = penguin.alloc : <128x8xu32, sbuf>
   %o = penguin.alloc : <128x8xf32, sbuf>
   // CHECK:      penguin.tensor_copy %scratch_1 <- %i where 5 - l1 >= 0
-  // CHECK-NEXT: penguin.tensor_copy_predicated %scratch_1 <- %mask_1 where 5 - l1 >= 0 {imm = 0, reverse}
+  // CHECK-NEXT: penguin.tensor_copy_predicated %scratch_1 <- %mask_1[0, 0][1 x 128, 1 x 8] as u32 where 5 - l1 >= 0 {imm = 0, reverse}
   // CHECK-NEXT: penguin.pool_gather %scratch <- %t, %scratch_1 where 5 - l1 >= 0
-  // CHECK-NEXT: penguin.tensor_copy_predicated %o <- %mask, src = %scratch where 5 - l1 >= 0
+  // CHECK-NEXT: penguin.tensor_copy_predicated %o <- %mask[0, 0][1 x 128, 1 x 8] as u32, src = %scratch where 5 - l1 >= 0
   penguin.pool_gather %o <- %t, %i where l0 - 3 >= 0 and 5 - l1 >= 0
   penguin.return
 }
@@ -117,7 +117,7 @@ penguin.func @chain() {
     // CHECK:      penguin.tensor_scalar_cache_reduce mult add %t <- %t where l0 - %i * 32 >= 0 and %i * 32 - l0 + 31 >= 0 {imm0 = 2.0}
     penguin.tensor_scalar_cache_reduce mult add %t <- %t where l0 - %i * 32 >= 0 and %i * 32 - l0 + 31 >= 0 {imm0 = 2.0}
     // CHECK:      penguin.activation_accumulation Exp %scratch <- %t where %i * 32 - l0 + 31 >= 0
-    // CHECK-NEXT: penguin.tensor_copy_predicated %t <- %mask, src = %scratch where %i * 32 - l0 + 31 >= 0
+    // CHECK-NEXT: penguin.tensor_copy_predicated %t <- %mask[0, 0][1 x 128, 1 x 64] as u32, src = %scratch where %i * 32 - l0 + 31 >= 0
     penguin.activation_accumulation Exp %t <- %t where l0 - %i * 32 >= 0 and %i * 32 + 31 - l0 >= 0
   }
   penguin.tensor_scalar_cache_reduce mult add %t <- %t, reduce_res = %s {imm0 = 2.0, command = AddAccumulate}
@@ -133,7 +133,7 @@ penguin.func @matmul() {
   // CHECK:      penguin.index_value %mask {value = l0 - l1}
   // CHECK:      %scratch = penguin.alloc : <128x128xbf16, sbuf>
   // CHECK-NEXT: penguin.tensor_copy %scratch <- %s
-  // CHECK-NEXT: penguin.tensor_copy_predicated %scratch <- %mask {imm = 0, reverse}
+  // CHECK-NEXT: penguin.tensor_copy_predicated %scratch <- %mask[0, 0][1 x 128, 1 x 128] as u32 {imm = 0.0, reverse}
   // CHECK-NEXT: penguin.matmul %p <- %scratch, %m
   penguin.matmul %p <- %s, %m where l0 - l1 >= 0
   // CHECK:      penguin.index_value %mask_1 {value = l0 - l1}

@@ -14,7 +14,7 @@ from xdsl_neuron.passes.pipelines import BirToDma, PenguinToBir
 T = TypeVar("T")
 
 PARTITIONS, COLUMNS, TRIPS, INNER = 8, 12, 3, 2
-TILES = {"f": "f32", "g": "bf16", "h": "f32", "n": "i32", "k": "i32"}
+TILES = {"f": "f32", "g": "bf16", "h": "f32", "n": "i32", "k": "u32"}
 PSUM = "acc"
 
 

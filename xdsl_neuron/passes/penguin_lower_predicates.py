@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
@@ -236,12 +237,12 @@ class _Lowering:
             if named and name in ("inst_name", "after")
         }
         if imm is not None:
-            properties["imm"] = imm
+            properties["imm"] = _of_kind(dst.dtype, imm.value)
         copy = self._emit(
             penguin.TensorCopyPredicatedOp,
             (dst.value, mask, src),
             properties,
-            (_given(dst), None, None),
+            (_given(dst), _bits(mask), None),
             boxes,
         )
         if named:
@@ -305,8 +306,8 @@ class _Lowering:
         self._emit(
             penguin.TensorCopyPredicatedOp,
             (scratch, mask, None),
-            {"imm": ImmediateAttr.of(identity), "reverse": UnitAttr()},
-            (),
+            {"imm": _of_kind(dtype, identity), "reverse": UnitAttr()},
+            (None, _bits(mask), None),
             boxes,
         )
         return scratch
@@ -370,6 +371,19 @@ class _Lowering:
         new = kind.make(operands, properties, accesses, indices)
         self.new.append(new)
         return new
+
+
+def _bits(mask: SSAValue) -> Access:
+    """A mask tile as the unsigned words that a predicated copy reads."""
+    assert isinstance(mask.type, TensorType)
+    return whole(mask.type.shape, True, DType.UINT32)
+
+
+def _of_kind(dtype: DType, value: float) -> ImmediateAttr:
+    """A number of the kind that a predicated copy to this type takes, rounded."""
+    if dtype.is_float:
+        return ImmediateAttr.of(float(value))
+    return ImmediateAttr.of(round(value) if isfinite(value) else value)
 
 
 def _given(operand: Operand) -> Access | None:
