@@ -48,7 +48,7 @@
 // EXPONENTIAL: bir.exponential_reduce @I2 %a <- %b, reduce_res = %w, max_value = %v where 99 - l0 >= 0 {engine = DVE}
 // EXPONENTIAL: bir.exponential_reduce @I3 %a <- %b, reduce_res = %w {max_value_imm = 2.0, engine = DVE}
 // EXPONENTIAL: bir.activate2 @I4 Gelu %a <- %b {engine = Activation}
-// EXPONENTIAL: bir.activate2 @I5 Prelu %a <- %b, scalar0 = %v {op0 = subtract, reverse0, op1 = mult, imm1 = 2.0, alpha = 0.5, engine = Activation}
+// EXPONENTIAL: bir.activate2 @I5 Prelu %a <- %b, scalar0 = %v {op0 = mult, reverse0, op1 = subtract, imm1 = 2.0, alpha = 0.5, engine = Activation}
 
 // INDEX: bir.nonzero_with_count @I0 %n <- %a {engine = Pool}
 // INDEX: bir.nonzero_with_count @I1 %n <- %a {index_offset = 64, padding = 0, engine = Pool}

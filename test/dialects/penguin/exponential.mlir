@@ -20,8 +20,8 @@ builtin.module attributes {neuron.target = #neuron.target<trn3>} {
     penguin.exponential_reduce %a <- %b, reduce_res = %w {max_value_imm = 2.0}
     // CHECK-NEXT: penguin.activate2 Gelu %a <- %b
     penguin.activate2 Gelu %a <- %b
-    // CHECK-NEXT: penguin.activate2 Prelu %a <- %b, scalar0 = %v {op0 = subtract, reverse0, op1 = mult, imm1 = 2.0, alpha = 0.5}
-    penguin.activate2 Prelu %a <- %b, scalar0 = %v {op0 = subtract, reverse0, op1 = mult, imm1 = 2.0, alpha = 0.5}
+    // CHECK-NEXT: penguin.activate2 Prelu %a <- %b, scalar0 = %v {op0 = mult, reverse0, op1 = subtract, imm1 = 2.0, alpha = 0.5}
+    penguin.activate2 Prelu %a <- %b, scalar0 = %v {op0 = mult, reverse0, op1 = subtract, imm1 = 2.0, alpha = 0.5}
     // CHECK-NEXT: penguin.activate2 Prelu %a <- %b, slope = %v
     penguin.activate2 Prelu %a <- %b, slope = %v
     penguin.return
