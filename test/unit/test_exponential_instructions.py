@@ -32,10 +32,10 @@ def test_activation_of_two_stages() -> None:
     a, s = random((16, 40)), random((16, 1), 1)
     body = (
         "penguin.activate2 Square %t <- %x0, scalar0 = %x1 "
-        "{op0 = subtract, reverse0, op1 = mult, imm1 = 3.0}"
+        "{op0 = mult, op1 = subtract, imm1 = 3.0, reverse1}"
     )
     (result,) = run(compute(body, "16x40xf32", "16x1xf32", out="16x40xf32"), a, s)
-    assert np.array_equal(result, np.square((s - a) * F32(3)))
+    assert np.array_equal(result, np.square(F32(3) - a * s))
 
 
 def test_activation_without_stages() -> None:

@@ -12,7 +12,7 @@ penguin.memset %a[0, 1][1 x 128, 1 x 512] {value = 0.0}
 // near miss: `[0][1 x 128]` -> ``
 // expected-error @below {{access to a in sbuf must be written [partition, offset]}}
 penguin.memset %a[0][1 x 128] {value = 0.0}
-// near miss: `-1` -> `0`
+// near miss: `[127, 0][-1` -> `[0, 0][1`
 // expected-error @below {{Negative step in Pattern[0] not supported, got -1 for a}}
 penguin.memset %a[127, 0][-1 x 128, 1 x 512] {value = 0.0}
 

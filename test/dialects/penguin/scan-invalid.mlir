@@ -26,6 +26,9 @@ penguin.tensor_tensor_scan mult add %a <- %p, %p {initial_imm = 0.0}
 // near miss: `%t` -> `%a`
 // expected-error @below {{tile shape mismatch, expected '[128, 512]' of 'dst', got [128, 256] for 'data1'}}
 penguin.tensor_tensor_scan mult add %a <- %a, %t {initial_imm = 0.0}
+// near miss: `%t` -> `%a`
+// expected-error @below {{tile shape mismatch, expected '[128, 512]' of 'dst', got [128, 256] for 'src'}}
+penguin.tensor_scalar_cache_reduce mult add %a <- %t {imm0 = 1.0}
 // near miss: ` where l0 - l1 >= 0` -> ``
 // expected-error @below {{mask 'l0 - l1 >= 0' does not bound one dimension by itself}}
 penguin.tensor_tensor_scan mult add %a <- %a, %a where l0 - l1 >= 0 {initial_imm = 0.0}
