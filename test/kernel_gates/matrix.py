@@ -140,12 +140,6 @@ CASES = [
         lambda x, i, b: masked(lambda t, i, j: (i >= t * 16) & (i < t * 16 + 16)),
         lambda x, i, b: masked(lambda t, i, j: (i >= t * 32) & (i < t * 32 + 32)),
     ),
-    functional_case(
-        "Matmul.mask_can_hold",
-        "mask takes a remainder of 'd0 + l2', whose least value has several bounds;",
-        lambda x, i, b: masked(lambda t, i, j: (j >= t) & ((j + t) % 2 >= 1)),
-        lambda x, i, b: masked(lambda t, i, j: (j >= 1) & ((j + t) % 2 >= 1)),
-    ),
     case(
         "Matmul.transpose_is_plain",
         "a matmul in transpose mode moves bits and does not accumulate;",

@@ -1,6 +1,5 @@
 """Kernels that the gates of reductions, scans and searches refuse."""
 
-from collections.abc import Callable
 from typing import Any
 
 from kernel_gates.case import case, fisa, fl, functional_case, nisa, nl, ps, sb, tile
@@ -116,12 +115,6 @@ def summed_from(low: int) -> None:
         fl.square, x, reduce_cmd=commands.reset_reduce, mask=rows, **options
     )
     fisa.activation(fl.square, x, reduce_res=row, **options)
-
-
-def odd_rows(mask: Callable[[Any, Any], Any]) -> None:
-    x, p = fl.zeros((64, 8), fl.float32), fl.arange(64)[:, None]
-    for t in fl.affine_range(4):
-        fl.sum(x, axis=1, keepdims=True, mask=mask(t, p) & ((p + t) % 2 >= 1))
 
 
 def folded_under_mask(op: Any) -> None:
@@ -283,12 +276,6 @@ CASES = [
         "accumulators of engine Activation are read, and the mask of 'penguin.",
         lambda x, i, b: summed_from(5),
         lambda x, i, b: summed_from(32),
-    ),
-    functional_case(
-        "TensorReduce.mask_can_hold",
-        "mask takes a remainder of 'd0 + l0', whose least value has several bounds;",
-        lambda x, i, b: odd_rows(lambda t, p: p >= t),
-        lambda x, i, b: odd_rows(lambda t, p: p >= 3),
     ),
     case(
         "Accumulating.command_is_known",

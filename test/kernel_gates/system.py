@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kernel_gates.case import case, hbm, loaded, nisa, nl, sb, tile
+from kernel_gates.case import case, loaded, nisa, nl, sb, tile
 
 import xdsl_neuron.nki.collectives as destination_collectives
 
@@ -10,15 +10,19 @@ collectives: Any = destination_collectives
 GROUP = [[0, 1]]
 
 
+def private(*shape: int, dtype: Any = nl.float32) -> Any:
+    return nl.ndarray(shape, dtype, buffer=nl.private_hbm)
+
+
 def written(*shape: int, dtype: Any = nl.float32) -> Any:
-    found = hbm(*shape, dtype=dtype)
+    found = private(*shape, dtype=dtype)
     nisa.dma_copy(dst=found, src=sb(*shape, dtype=dtype))
     return found
 
 
 def reduced(dst: Any = None, op: Any = nl.add, groups: Any = GROUP) -> None:
     collectives.all_reduce(
-        [written(8, 64)], [hbm(8, 64) if dst is None else dst], groups, op
+        [written(8, 64)], [private(8, 64) if dst is None else dst], groups, op
     )
 
 
@@ -69,14 +73,14 @@ CASES = [
     case(
         "CollectiveCompute.ratio",
         "Illegal src/dst ratio for AllReduce: in=512, out=256, 2 ranks per group",
-        lambda x, i, b: reduced(hbm(8, 32)),
-        lambda x, i, b: reduced(hbm(8, 64)),
+        lambda x, i, b: reduced(private(8, 32)),
+        lambda x, i, b: reduced(private(8, 64)),
     ),
     case(
         "CollectiveCompute.types",
         "a collective does not cast: src is float32, dst bfloat16",
-        lambda x, i, b: reduced(hbm(8, 64, dtype=nl.bfloat16)),
-        lambda x, i, b: reduced(hbm(8, 64)),
+        lambda x, i, b: reduced(private(8, 64, dtype=nl.bfloat16)),
+        lambda x, i, b: reduced(private(8, 64)),
     ),
     case(
         "ProcessingRankId.step",

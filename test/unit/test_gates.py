@@ -25,6 +25,7 @@ UNREACHED = {
     "operand segments do not match the operands": "IRDL's own check comes first",
     "operand has type": "IRDL's own check comes first",
     "Fast dimension of source tensor": "a destination has at most 128 partitions",
+    "Hardware DGE transpose src tile must have <=128": "a destination has at most 128",
     "The leading dimension of SBUF/PSUM": "the type's syntax needs a dimension",
 }
 """Starts of messages of rules that another rule implies, and which."""

@@ -71,6 +71,10 @@ ONLY_IR: dict[str, tuple[str, ...]] = {
         "Unmasked.without_mask",
         "_Collective.unmasked",
     ),
+    "the language has affine masks only": (
+        "Matmul.mask_can_hold",
+        "TensorReduce.mask_can_hold",
+    ),
     "the tracer makes what the gate checks": (
         "CollectiveCompute.all_to_all_v",
         "CollectiveCompute.metadata_columns",

@@ -43,11 +43,16 @@ _FIRST: Final = {
 """The ones of the table of generation 0.1."""
 
 
+def _swaps(reverse: Any, names: tuple[str, str]) -> bool:
+    """The flag of a stage: `reverse0` beside `op0`."""
+    return as_flag(reverse, f"reverse{names[0].removeprefix('op')}")
+
+
 def as_stage(
     op: Any, operand: Any, reverse: Any, api: str, names: tuple[str, str]
 ) -> Stage:
     """The stage of a call; `names` are those of the operation and its scalar."""
-    given, swapped = as_op(op, names[0]), as_flag(reverse, "reverse")
+    given, swapped = as_op(op, names[0]), _swaps(reverse, names)
     constant = _constant(given)
     if constant is not None:
         _check_unary(given, operand, names[1])
@@ -66,7 +71,7 @@ def as_second_stage(
     if op is None or (operand is None and not unary):
         # The gate of the pair says which of the two is missing.
         alu = None if op is None else as_alu(op, api, names[0])
-        return alu, as_optional_operand(operand, names[1]), as_flag(reverse, "reverse")
+        return alu, as_optional_operand(operand, names[1]), _swaps(reverse, names)
     stage = as_stage(op, operand, reverse, api, names)
     return stage.op, stage.scalar, stage.reverse
 

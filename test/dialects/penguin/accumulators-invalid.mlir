@@ -15,6 +15,9 @@ penguin.activation_accumulation Exp %a <- %a, reduce_res = %v {command = Idle}
 penguin.activation_accumulation Exp %a <- %a {command = LoadAccumulate}
 %w = penguin.alloc : <64x512xf32, sbuf>
 %o = penguin.alloc : <64x16xf32, sbuf>
+// near miss: `%o` -> `%a`
+// expected-error @below {{tile shape mismatch, expected '[64, 16]' of 'dst', got [64, 8] for 'src'}}
+penguin.tensor_scalar_cache_reduce mult add %o <- %a {imm0 = 1.0}
 // near miss: `128 x 2` -> `64 x 2`
 // expected-error @below {{access to 'src' has 4 free dimensions, 'penguin.tensor_scalar_cache_reduce' takes at most 3}}
 penguin.tensor_scalar_cache_reduce mult add %o <- %w[0, 0][1 x 64, 128 x 2, 32 x 2, 8 x 2, 2 x 2] {imm0 = 1.0}
