@@ -29,7 +29,7 @@ def replaced(
 
 def spread(step: int) -> Any:
     """Eight elements per partition in three dimensions, or two where they fuse."""
-    return sb(64, 64).ap([[64, 64], [16, 2], [4, 2], [step, 2]])
+    return tile(64, 64).ap([[64, 64], [16, 2], [4, 2], [step, 2]])
 
 
 CASES = [
@@ -40,10 +40,10 @@ CASES = [
         lambda x, i, b: nisa.max8(tile(64, 8), sb(64, 8)),
     ),
     case(
-        "Max8.searched_rank",
-        "access to 'src' has 3 free dimensions, 'penguin.sunda_max8' takes at most 2",
-        lambda x, i, b: nisa.max8(tile(64, 8), spread(1)),
-        lambda x, i, b: nisa.max8(tile(64, 8), spread(2)),
+        "Max8.found_rank",
+        "access to 'dst' has 3 free dimensions, 'penguin.sunda_max8' takes at most 2",
+        lambda x, i, b: nisa.max8(spread(1), sb(64, 8)),
+        lambda x, i, b: nisa.max8(spread(2), sb(64, 8)),
     ),
     case(
         "Max8.eight",

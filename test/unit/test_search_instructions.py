@@ -38,6 +38,18 @@ def test_eight_largest() -> None:
     assert np.array_equal(result, expected.astype(ml_dtypes.bfloat16))
 
 
+def test_eight_largest_of_four_free_dimensions() -> None:
+    """Rank 5 is legal in every generation (nki.isa.max8, 2.26 and 2.33)."""
+    a = random((16, 3, 4, 5, 6))
+    access = "%x0[0, 0][1 x 16, 120 x 2, 30 x 3, 6 x 4, 1 x 5]"
+    text = compute(
+        f"penguin.sunda_max8 %t <- {access}", "16x3x4x5x6xf32", out="16x8xf32"
+    )
+    (result,) = run(text, a)
+    part = a[:, :2, :3, :4, :5].reshape(16, -1)
+    assert np.array_equal(result, np.sort(part, axis=1)[:, :-9:-1])
+
+
 def test_indices_of_values() -> None:
     a, values = sample()
     body = "penguin.sunda_max_index8 %t <- %x0, %x1"

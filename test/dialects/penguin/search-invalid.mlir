@@ -17,8 +17,8 @@ penguin.sunda_max8 %v <- %f
 // expected-error @below {{'src' has 16392 elements per partition, but must be between 8 and 16384}}
 penguin.sunda_max8 %v <- %g
 // near miss: `1 x 2]` -> `2 x 2]`
-// expected-error @below {{access to 'src' has 3 free dimensions, 'penguin.sunda_max8' takes at most 2}}
-penguin.sunda_max8 %v <- %a[0, 0][1 x 128, 16 x 2, 4 x 2, 1 x 2]
+// expected-error @below {{access to 'dst' has 3 free dimensions, 'penguin.sunda_max8' takes at most 2}}
+penguin.sunda_max8 %a[0, 0][1 x 128, 16 x 2, 4 x 2, 1 x 2] <- %t
 // near miss: `%f` -> `%v`
 // expected-error @below {{'dst' has 4 elements per partition, but must have exactly 8}}
 penguin.sunda_max8 %f <- %a

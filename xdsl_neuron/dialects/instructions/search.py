@@ -21,8 +21,8 @@ from xdsl_neuron.dtypes import DType
 WIDTH = 8
 MIN_ELEMENTS = 8
 MAX_ELEMENTS = 16384
-SEARCHED_DIMS = 2
-"""Free dimensions of what `max8` reads."""
+FOUND_DIMS = 2
+"""Free dimensions of what `max8` writes; it reads as many as others."""
 INDEX_DTYPES = (DType.UINT16, DType.UINT32)
 
 
@@ -50,10 +50,10 @@ class Max8(PartitionMasked):
         """8 to 16384 elements."""
         check_searched(self, "src")
 
-    @gate("a source of at most three dimensions", "nki.isa.max8 of NKI 0.1 to 0.7")
-    def searched_rank(self) -> None:
-        """A partition and two free dimensions."""
-        check_rank(self, SEARCHED_DIMS, "src")
+    @gate("a result of at most three dimensions", "nki.isa.max8 of NKI 0.7 (2.33)")
+    def found_rank(self) -> None:
+        """The result: a partition and two free dimensions, after fusing."""
+        check_rank(self, FOUND_DIMS, "dst")
 
     @gate("... elements per partition, but must have exactly ...", "penguin.md 5")
     def eight(self) -> None:
