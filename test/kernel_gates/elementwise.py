@@ -239,6 +239,13 @@ CASES = [
         lambda x, i, b: nisa.iota(tile(64, 8, dtype=INT), [[1, 8]]),
     ),
     case(
+        "Iota.int32_numbers",
+        "the offset and the steps of 'penguin.index_value' must be int32, got "
+        "2147483648",
+        lambda x, i, b: nisa.iota(tile(64, 8, dtype=INT), [[1, 8]], 1 << 31),
+        lambda x, i, b: nisa.iota(tile(64, 8, dtype=INT), [[1, 8]], (1 << 31) - 1),
+    ),
+    case(
         "TensorCopyPredicated.integer_predicate",
         "`predicate` must be a boolean or integer tile, got float32",
         lambda x, i, b: picked(sb(64, 8), sb(64, 8)),

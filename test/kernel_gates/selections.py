@@ -8,10 +8,12 @@ BF, INT, U8 = nl.bfloat16, nl.int32, nl.uint8
 cmd = nisa.reduce_cmd
 
 
-def triangle(dst: Any = None, src: Any = None, op: Any = nl.greater_equal) -> None:
+def triangle(
+    dst: Any = None, src: Any = None, op: Any = nl.greater_equal, offset: int = 0
+) -> None:
     src = sb(64, 8) if src is None else src
     dst = tile(64, 8) if dst is None else dst
-    nisa.affine_select(dst, [[1, 8]], -1, src, 0.0, op)
+    nisa.affine_select(dst, [[1, 8]], -1, src, 0.0, op, offset)
 
 
 def ranged(
@@ -78,6 +80,12 @@ CASES = [
         "Expected operand 'src' of 'penguin.aff_sel_tensor_scalar' to be in",
         lambda x, i, b: triangle(src=ps(64, 8)),
         lambda x, i, b: triangle(),
+    ),
+    case(
+        "AffineSelect.int32_numbers",
+        "the offset and the steps of 'penguin.aff_sel_tensor_scalar' must be int32",
+        lambda x, i, b: triangle(offset=-(1 << 31) - 1),
+        lambda x, i, b: triangle(offset=-(1 << 31)),
     ),
     case(
         "AffineSelect.compare_op",

@@ -41,6 +41,10 @@ def indexed(call: Callable[[Any, Any, Any, Any], Any], message: str) -> Any:
     ("call", "message"),
     [
         limit(
+            lambda t, c: nisa.iota(tile(P, 32), [[1, 2]] * 5),
+            "`pattern` of iota has 5 dimensions, at most 4",
+        ),
+        limit(
             lambda x, c: nisa.tensor_tensor_scan(x, x, x, 0.0, nl.bitwise_and, nl.add),
             "expected an arithmetic operation",
         ),

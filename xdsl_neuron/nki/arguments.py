@@ -14,6 +14,9 @@ from xdsl_neuron.tracer.tiles import Number
 from xdsl_neuron.tracer.views import View
 from xdsl_neuron.tracer.wrong_calls import unexpected
 
+PATTERN_DIMS: Final = 4
+"""Dimensions of a pattern of `iota` and `affine_select`."""
+
 
 def is_sequence(value: object) -> TypeGuard[Sequence[Any]]:
     """Whether a value is a tuple or list, of anything."""
@@ -210,5 +213,10 @@ def as_pattern(value: Any, api_name: str) -> list[tuple[int, int]]:
     if any(number < 1 for _, number in pairs):
         raise NKIValueError(
             f"`pattern` of {api_name} has a number that is not positive: {value!r}"
+        )
+    if len(pairs) > PATTERN_DIMS:
+        raise NKIValueError(
+            f"`pattern` of {api_name} has {len(pairs)} dimensions, at most "
+            f"{PATTERN_DIMS} are supported: merge two, or loop over one"
         )
     return [(step, number) for step, number in pairs]

@@ -279,6 +279,12 @@ penguin.tensor_select %f <- %n, on_true = %f
 // near miss: `%p` -> `%f`
 // expected-error @below {{Expected operand 'dst' of 'penguin.index_value' to be in address space 'sbuf', but got a psum instead.}}
 penguin.index_value %p {value = l0}
+// near miss: `2147483648` -> `2147483647`
+// expected-error @below {{the offset and the steps of 'penguin.index_value' must be int32, got 2147483648}}
+penguin.index_value %n {value = l0 + 2147483648}
+// near miss: `-2147483649` -> `-2147483648`
+// expected-error @below {{the offset and the steps of 'penguin.index_value' must be int32, got -2147483649}}
+penguin.index_value %n {value = l0 * -2147483649}
 
 // -----
 

@@ -16,6 +16,9 @@ penguin.aff_sel_tensor_scalar add %a <- %a {value = l0, fill = 0.0}
 // near miss: `%p` -> `%a`
 // expected-error @below {{Expected operand 'src' of 'penguin.aff_sel_tensor_scalar' to be in address space 'sbuf', but got a psum instead.}}
 penguin.aff_sel_tensor_scalar is_ge %a <- %p {value = l0, fill = 0.0}
+// near miss: `2147483648` -> `2147483647`
+// expected-error @below {{the offset and the steps of 'penguin.aff_sel_tensor_scalar' must be int32, got 2147483648}}
+penguin.aff_sel_tensor_scalar is_ge %a <- %a {value = l0 + 2147483648, fill = 0.0}
 // near miss: `value = l2` -> `value = l1`
 // expected-error @below {{uses lane l2, but the instruction has 2 lanes}}
 penguin.aff_sel_tensor_scalar is_ge %a <- %a {value = l2, fill = 0.0}

@@ -9,6 +9,7 @@ from xdsl_neuron.dialects.instruction import Instruction, target_of
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction, fused_rank
 from xdsl_neuron.dialects.neuron import ImmediateAttr
 from xdsl_neuron.dtypes import DType
+from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp, Space
 
 FLOAT32 = (DType.FLOAT32,)
@@ -142,6 +143,15 @@ def check_has(instruction: Instruction, has: Callable[[Arch], bool]) -> None:
         raise VerifyException(
             f"'{instruction.name}' is available on {first} or later, got {arch.name}"
         )
+
+
+def check_int32_numbers(name: str, value: Affine) -> None:
+    """An engine that counts in int32 takes its offset and its steps as int32."""
+    for number in (value.constant, *(factor for _, factor in value.terms)):
+        if not -(1 << 31) <= number < 1 << 31:
+            raise VerifyException(
+                f"the offset and the steps of '{name}' must be int32, got {number}"
+            )
 
 
 def check_rank(instruction: ComputeInstruction, free: int, *names: str) -> None:

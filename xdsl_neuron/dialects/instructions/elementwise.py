@@ -16,6 +16,7 @@ from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import target_of
 from xdsl_neuron.dialects.instructions.checks import (
     check_dtype,
+    check_int32_numbers,
     check_not_both_psum,
     check_rank,
 )
@@ -489,6 +490,11 @@ class Iota(ComputeInstruction):
         dst = self.data()["dst"]
         if dst.space is not Space.SBUF:
             self.wrong_space(dst, "sbuf")
+
+    @gate("int32 offset and steps", "nki.isa.iota of NKI 0.2 to 0.7")
+    def int32_numbers(self) -> None:
+        """GpSIMD counts in int32."""
+        check_int32_numbers(self.name, self.value.data)
 
 
 class TensorCopyPredicated(TensorIndirect):

@@ -21,6 +21,7 @@ from xdsl_neuron.dialects.instructions.checks import (
     FLOATS,
     check_dtype,
     check_given_once,
+    check_int32_numbers,
     check_level,
     check_not_both_psum,
     check_op,
@@ -77,6 +78,13 @@ class AffineSelect(ComputeInstruction):
     def select_in_sbuf(self) -> None:
         """GpSIMD reads and writes SBUF."""
         check_sbuf(self)
+
+    @gate(
+        "int32 offset, steps, channel_multiplier", "nki.isa.affine_select, 0.2 to 0.7"
+    )
+    def int32_numbers(self) -> None:
+        """GpSIMD counts in int32."""
+        check_int32_numbers(self.name, self.value.data)
 
     @gate("compare_op (integer comparators)", "bir.md 6.4")
     def compare_op(self) -> None:
