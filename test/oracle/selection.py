@@ -37,7 +37,9 @@ FP32_MIN: Final = F32(-3.4028235e38)
 def affine(d: Draw, shape: Sequence[int], small: bool) -> tuple[str, Array]:
     """An expression over lanes, and its int32 values, which wrap."""
     big = not small and d.chance(6)
-    constant = d.number(-20, 20) if not big else d.pick((2**31 - 5, -(2**31), 2**40))
+    constant = (
+        d.number(-20, 20) if not big else d.pick((2**31 - 5, -(2**31), 2**31 - 1))
+    )
     value = np.full(shape, constant, np.int64)
     text = str(constant)
     for lane, extent in enumerate(shape):

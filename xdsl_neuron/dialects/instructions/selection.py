@@ -79,9 +79,7 @@ class AffineSelect(ComputeInstruction):
         """GpSIMD reads and writes SBUF."""
         check_sbuf(self)
 
-    @gate(
-        "int32 offset, steps, channel_multiplier", "nki.isa.affine_select, 0.2 to 0.7"
-    )
+    @gate("int32 offset and steps", "nki.isa.affine_select of NKI 0.2 to 0.7")
     def int32_numbers(self) -> None:
         """GpSIMD counts in int32."""
         check_int32_numbers(self.name, self.value.data)
