@@ -71,7 +71,7 @@ def run(
         ("a.mlir --grid 2", "--grid does not apply to a module"),
         ("a.mlir -f xml", "invalid choice: 'xml'"),
         ("a.mlir --seed -1", "expected an integer from 0 on, got '-1'"),
-        ("", "required: FILE"),
+        ("", "required: FILE\n"),
     ],
 )
 def test_wrong_usage(
@@ -181,3 +181,17 @@ def test_bir_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "k.txt", "--seed", "3", code=1)[1].startswith("k.txt:1:1: error")
     Path("bad.json").write_text("[1,")
     assert run(capsys, "bad.json", "--seed", "3", code=1)[1].startswith("bad.json:1:")
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "U1"])
+def test_an_array_no_kernel_takes_has_no_place(
+    file: Path, capsys: pytest.CaptureFixture[str], dtype: str
+) -> None:
+    """What has called the tool is not a kernel's line."""
+    np.savez(file.with_name("a.npz"), x=np.zeros((4, 4), dtype))
+    command = ["kernel.py:scale", "--arg", "factor=2.0", "--inputs", "a.npz"]
+    _, err = run(capsys, *command, code=1)
+    assert err.startswith("error: array 'x' of 'a.npz': Unsupported dtype '")
+    assert err.count("\n") == 1
+    _, err = run(capsys, *command[:3], "--arg", "x=f32[0,4]", code=1)
+    assert err.startswith("error: argument 'x': tensor has shape (0, 4)")

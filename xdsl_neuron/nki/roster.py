@@ -416,6 +416,7 @@ tile_size                0.1-0.7 value
 tiles                    0.7     source tile_shape
 transpose                0.1     x dtype mask
 transpose                0.6-0.7 x dtype
+trunc                    0.1     x dtype mask
 trunc                    0.6-0.7 x dtype
 uint16                   0.2-0.7 value
 uint32                   0.2-0.7 value

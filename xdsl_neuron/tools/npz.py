@@ -23,6 +23,7 @@ from xdsl_neuron.dtypes import DType
 from xdsl_neuron.machine import Port
 from xdsl_neuron.nki.specs import TensorSpec, tensor_spec
 from xdsl_neuron.numerics.casts import from_float32, storage
+from xdsl_neuron.tracer.errors import NKITypeError
 
 Array = NDArray[Any]
 
@@ -95,9 +96,9 @@ def specs_of(path: str, names: Sequence[str]) -> dict[str, TensorSpec]:
             dtype = foreign.get(entry, array.dtype.name)
             try:
                 specs[name] = tensor_spec(dtype, array.shape)
-            except TypeError as error:
+            except NKITypeError as error:
                 raise DiagnosticError(
-                    None, f"array '{entry}' of '{path}': {error}"
+                    None, f"array '{entry}' of '{path}': {error.message}"
                 ) from None
     return specs
 

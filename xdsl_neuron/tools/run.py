@@ -192,7 +192,8 @@ def make_parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="an .mlir or .json file ('-' is stdin), FILE.py:KERNEL, or a .py script",
     )
-    add("arguments", nargs="*", metavar="ARGUMENT", help=argparse.SUPPRESS)
+    # The default: argparse names an argument without one as required.
+    add("arguments", nargs="*", default=[], help=argparse.SUPPRESS)
     frontends = ", ".join(FRONTENDS)
     add(
         "-f",

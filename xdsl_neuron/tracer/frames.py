@@ -21,6 +21,7 @@ from xdsl_neuron.diagnostics import SourceLocation, python_place, source_locatio
 _PACKAGE: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # `with trace.scope(...)` goes through contextlib.
 _OURS: Final = (_PACKAGE + os.sep, contextlib.__file__)
+_TOOLS: Final = os.path.join(_PACKAGE, "tools") + os.sep
 # The implementation and what it is built on.
 _INSIDE: Final = (_PACKAGE + os.sep, os.path.dirname(xdsl.__file__) + os.sep)
 # Frozen modules and generated functions. What is typed at a prompt, piped into Python
@@ -41,6 +42,9 @@ def kernel_frame() -> FrameType | None:
     """The innermost frame of a kernel, None where there is none."""
     frame = inspect.currentframe()
     while frame is not None and is_ours(frame.f_code):
+        # What has called a tool is its command, not a kernel.
+        if frame.f_code.co_filename.startswith(_TOOLS):
+            return None
         frame = frame.f_back
     return frame
 

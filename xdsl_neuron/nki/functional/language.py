@@ -54,7 +54,7 @@ from xdsl_neuron.nki.language.random import (
     rand,
     random_seed,
 )
-from xdsl_neuron.nki.language.rounding import ceil, floor, tan
+from xdsl_neuron.nki.language.rounding import ceil, floor, tan, trunc
 from xdsl_neuron.nki.language.running import device_print
 
 
@@ -115,6 +115,7 @@ __all__ = [
     "tan",
     "tile_size",
     "transpose",
+    "trunc",
     "var",
     "where",
     "zeros",
