@@ -280,7 +280,23 @@ def test_a_pass_that_leaves_the_module_invalid(option: str, note: str) -> None:
     assert result.err.decode().endswith(note)
 
 
-def test_internal_error_leaves_a_reproducer(tmp_path: Path) -> None:
+def test_a_bug_in_a_pass_of_others_is_shown_at_its_line(tmp_path: Path) -> None:
+    options = ["-p", "fail-at{kind=other}", "--reproducer-dir", str(tmp_path / "new")]
+    result = run_main(*options)
+    assert (result.code, result.out) == (1, b"")
+    lines = Path(__file__).read_text().splitlines()
+    line = lines.index("                raise KeyError(self.kind)") + 1
+    first, *_, last = result.err.decode().splitlines()
+    raised = f"KeyError: 'other' (raised at {__file__}:{line})"
+    assert first == f"<stdin>:1:1: error: {raised}"
+    assert last == "note: in pass 'fail-at'"
+    assert not (tmp_path / "new").exists()
+
+
+def test_internal_error_leaves_a_reproducer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FailAt, "__module__", "xdsl_neuron.passes.fail_at")
     options = ["-p", "fail-at{kind=other}", "--reproducer-dir", str(tmp_path / "new")]
     result = run_main(*options)
     assert (result.code, result.out) == (1, b"")

@@ -14,6 +14,7 @@ import re
 import shlex
 import sys
 import time
+import traceback
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -319,6 +320,10 @@ class NeuronOptMain(xDSLOptMain):
             found = (Diagnostic.from_parse_error(error),)
         except (OSError, RecursionError) as error:
             found = (Diagnostic.at(module.location, str(error)),)
+        except Exception as error:
+            if type(each).__module__.startswith("xdsl_neuron."):
+                raise
+            found = (Diagnostic.at(module.location, _raised(error)),)
         else:
             return
         note = Diagnostic(f"in pass '{each.name}'", severity="note")
@@ -386,6 +391,13 @@ _REPRODUCED = (
     "--no-implicit-module",
     "--skip-verify",
 )
+
+
+def _raised(error: Exception) -> str:
+    """What a pass that is not ours raised, and the line that did."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    message = f"{type(error).__name__}: {error}"
+    return f"{message} (raised at {last.filename}:{last.lineno})"
 
 
 def _spec(text: str) -> str:
