@@ -10,8 +10,8 @@ penguin.func @elementwise() {
   %x = penguin.alloc : <128x64xi32, sbuf>
   penguin.for parallel %i = 0 to 4 {
     // A box stays a box.
-    // CHECK:      penguin.memset %t where 99 - l0 >= 0 and %i - 1 >= 0 {value = 1.0}
-    penguin.memset %t where 99 - l0 >= 0 and %i - 1 >= 0 {value = 1.0}
+    // CHECK:      penguin.memset @L %t where 99 - l0 >= 0 and %i - 1 >= 0 {value = 1.0}
+    penguin.memset @L %t where 99 - l0 >= 0 and %i - 1 >= 0 {value = 1.0}
 
     // Two lanes and a remainder: two mask tiles, joined; the box stays on all of them,
     // and the last operation has the name.

@@ -41,7 +41,7 @@ builtin.module @m attributes {neuron.target = #neuron.target<trn2>, a.b = "c\\22
         bir.memset @I1 %u[0, 0][1 x 128, 1 x 8] where 3 - l1 - %i >= 0 {value = 7}
         bir.memset @I2 %u[0, 0][1 x 128, 1 x 8] as f32 {value = nan, engine = Pool}
         bir.tensor_scalar_ptr @I3 add %u <- %u {imm0 = 2, op1 = bypass, imm1 = 1}
-        bir.activation @I4 Exp %u <- %u {bias_imm = 0.5, after = [ordered "gone"]}
+        bir.activation @I4 Exp %u <- %u {bias_imm = 0.5, after = [ordered "I1"]}
         bir.memset @I5 %t {value = 1.0} attributes {kept = [1, 2]}
       }
     }

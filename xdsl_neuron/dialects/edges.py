@@ -10,8 +10,8 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Final
 
 from xdsl.ir import Block, Operation, SSAValue
-from xdsl.traits import IsolatedFromAbove
 
+from xdsl_neuron.dialects.function_names import function_of
 from xdsl_neuron.dialects.scheduled import NAME_PROPERTY, Edges, Scheduled
 
 _NOTHING: Final[tuple[str, ...]] = ()
@@ -81,7 +81,7 @@ def remove(operations: Sequence[Operation]) -> None:
         if isinstance(operation, Scheduled) and operation.label is not None
     }
     if gone:
-        redirect(_function_of(operations[0]), gone)
+        redirect(function_of(operations[0]), gone)
     for operation in reversed(operations):
         discard(operation)
 
@@ -109,19 +109,9 @@ def hand_on(name: str, edges: Edges, operands: Sequence[SSAValue]) -> None:
         parent = None if block is None else block.parent_op()
         if parent is None:
             continue
-        root = _function_of(parent)
+        root = function_of(parent)
         if not any(
             isinstance(each, Scheduled) and each.label == name for each in root.walk()
         ):
             redirect(root, {name: [before for _, before in edges]})
         return
-
-
-def _function_of(operation: Operation) -> Operation:
-    """The function an operation is or stands in, else the outermost operation."""
-    while not operation.has_trait(IsolatedFromAbove):
-        parent = operation.parent_op()
-        if parent is None:
-            break
-        operation = parent
-    return operation

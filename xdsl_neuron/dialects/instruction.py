@@ -266,6 +266,7 @@ class Instruction(Scheduled):
     def verify_(self) -> None:
         """What the verifier runs behind IRDL's checks."""
         self.check_gates()
+        self.check_edges()
 
     def check_gates(self) -> None:
         """

@@ -5,8 +5,10 @@ from typing import TypeVar
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, opt_prop_def, traits_def
+from xdsl.utils.exceptions import VerifyException
 
 from xdsl_neuron.dialects.effects import OperandEffects
+from xdsl_neuron.dialects.function_names import names_around
 from xdsl_neuron.dialects.neuron import EdgesAttr, EngineAttr, IterationsAttr
 from xdsl_neuron.isa import EdgeKind, Engine
 
@@ -66,6 +68,20 @@ class Scheduled(IRDLOperation):
         """The DMA queue it uses, None where that is open or it uses none."""
         found = self.properties.get("queue")
         return found.data if isinstance(found, StringAttr) else None
+
+    def check_edges(self) -> None:
+        """Raises where it must follow what the function does not have."""
+        if EDGES_PROPERTY not in self.properties:
+            return
+        names = names_around(self)
+        if names is None:
+            return
+        for kind, name in self.edges:
+            if name not in names.instructions:
+                raise VerifyException(
+                    f"has an edge ({kind}) to '{name}', but no instruction of the "
+                    "function has that name"
+                )
 
     def erase(self, safe_erase: bool = True, drop_references: bool = True) -> None:
         """

@@ -31,6 +31,8 @@ bir.func @kinds {
 
 builtin.module attributes {neuron.target = #neuron.target<trn1>} {
   bir.func @arch {
+    dma.block @b {
+    }
     %a = bir.location @a mutable ExternalInput : <128x8xf32, hbm>
     %t = bir.location @t : <128x8xf32, sbuf>
     // near miss: ` {dge = hwdge}` -> ``

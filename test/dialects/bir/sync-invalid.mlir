@@ -152,3 +152,38 @@ bir.func @behind_a_loop {
   // expected-error @below {{event 'e' is not declared in the function}}
   bir.event_semaphore @I {on_update = [EVENT_SET @e], engine = PE}
 }
+
+// -----
+
+// What an edge, a trigger and a block name must be there, and be one thing.
+bir.func @names {
+  %a = bir.location @a ExternalInput : <8x8xi32, hbm>
+  %t = bir.location @t : <8x8xi32, sbuf>
+  bir.load @A %t <- %a {engine = SP, after = [flow "B"]}
+  // expected-error @below {{has an edge (output) to 'C', but no instruction of the function has that name}}
+  bir.load @B %t <- %a {engine = SP, after = [output "A", output "C"]}
+  // expected-error @below {{has an edge (flow) to 'D', but no instruction of the function has that name}}
+  bir.nki_kernel @K (%t) <- (%a) {func = "g", after = [flow "D"]}
+  dma.block @b {
+  }
+  // expected-error @below {{name 'b' is given to two blocks}}
+  dma.block @b {
+  }
+  // expected-error @below {{name 't' is that of a location}}
+  dma.block @t {
+  }
+  // near miss: `@c]` -> `@b]`
+  // expected-error @below {{Block does not exist! ('c'): the function has no dma.block of that name}}
+  bir.dma_trigger @T [@b, @c] {engine = SP}
+}
+
+// -----
+
+// Another function's names are not this one's.
+bir.func @first {
+  bir.no_op @A
+}
+bir.func @second {
+  // expected-error @below {{has an edge (ordered) to 'A', but no instruction}}
+  bir.no_op @B {after = [ordered "A"]}
+}

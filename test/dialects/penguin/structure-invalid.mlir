@@ -64,6 +64,8 @@ penguin.func @f() {
 
 // -----
 
+dma.block @b {
+}
 // near miss: `symbols<[]>` -> `symbols<[@b]>`
 // expected-error @below {{DMATrigger must have queue and block set}}
 "bir.dma_trigger"() <{inst_name = "I1", blocks = #neuron.symbols<[]>, engine = #neuron<engine SP>}> : () -> ()

@@ -66,6 +66,11 @@ class OpaqueInstruction(Fielded, BirScheduled):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
+    def verify_(self) -> None:
+        """The gates, and that what it must follow is there."""
+        super().verify_()
+        self.check_edges()
+
     @classmethod
     def make(
         cls,

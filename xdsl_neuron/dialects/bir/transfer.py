@@ -12,6 +12,7 @@ from xdsl_neuron.dialects.bir.base import BirInstruction
 from xdsl_neuron.dialects.bir.row import Row
 from xdsl_neuron.dialects.bir.trigger import BirDma, QueuedInstruction
 from xdsl_neuron.dialects.effects import WORLD, StateEffect
+from xdsl_neuron.dialects.function_names import names_around
 from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions import (
     dma,
@@ -189,6 +190,19 @@ class DMATriggerOp(QueuedInstruction):
     def block_names(self) -> tuple[str, ...]:
         """Names of the blocks, in the order they fire."""
         return self.blocks.data
+
+    @gate("Block does not exist!", "bir.md 4.6")
+    def existing_blocks(self) -> None:
+        """The function has the blocks it fires."""
+        names = names_around(self)
+        if names is None:
+            return
+        for name in self.block_names:
+            if name not in names.blocks:
+                raise VerifyException(
+                    f"Block does not exist! ('{name}'): the function has no dma.block "
+                    "of that name"
+                )
 
     @gate("DMATrigger must have queue and block set", "bir.md 4.6")
     def has_blocks(self) -> None:

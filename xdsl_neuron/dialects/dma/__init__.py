@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl_neuron.arch import Arch
 from xdsl_neuron.dialects.defined import operations_in
 from xdsl_neuron.dialects.effects import Effect
+from xdsl_neuron.dialects.function_names import check_block_name
 from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instruction_text import symbol_text
@@ -75,7 +76,8 @@ class BlockOp(IRDLOperation):
         )
 
     def verify_(self) -> None:
-        """A block holds descriptors only."""
+        """A block holds descriptors only, and has a name of its own."""
+        check_block_name(self, self.block_name.data)
         for operation in self.body.block.ops:
             if not isinstance(operation, Descriptor):
                 raise VerifyException(
