@@ -372,6 +372,12 @@ REFUSED: dict[str, Callable[[Any, Any], Any]] = {
     "takes imm1 only with": lambda x, r: nisa.tensor_scalar_cumulative(
         x, x, nl.add, nl.add, 0.0, 1.0
     ),
+    "starts with a value: give imm1": lambda x, r: nisa.tensor_scalar_cumulative(
+        x, x, nl.add, nl.add, 0.0, None, load_reduce
+    ),
+    "starts with a value: give reduce_init": lambda x, r: nisa.tensor_scalar_reduce(
+        x, x, nl.add, 1.0, nl.add, r, reduce_cmd=load_reduce
+    ),
     "reduce_op max is not supported": lambda x, r: nisa.activation(
         x, nl.copy, x, reduce_op=nl.maximum, reduce_res=r, reduce_cmd=reset_reduce
     ),

@@ -17,11 +17,21 @@ _HALF_STEP: Final = 1e31
 
 
 def as_fold(
-    command: Any, result: Any = None, initial: Any = None, negate: Any = False
+    command: Any,
+    result: Any = None,
+    initial: Any = None,
+    negate: Any = False,
+    initial_name: str = "reduce_init",
 ) -> Fold:
     """`reduce_cmd`, `reduce_res`, `reduce_init` and `reduce_res_negate` of a call."""
+    asked = as_reduce_cmd(command)
+    if asked is reduce_cmd.load_reduce and initial is None:
+        raise NKIValueError(
+            f"reduce_cmd.load_reduce starts with a value: give {initial_name}, or use "
+            "reduce_cmd.reset_reduce"
+        )
     return Fold(
-        REDUCE_COMMANDS[as_reduce_cmd(command).name],
+        REDUCE_COMMANDS[asked.name],
         None if result is None else as_view(result, "reduce_res"),
         None if initial is None else as_operand(initial, "reduce_init"),
         as_flag(negate, "negate"),
@@ -40,7 +50,8 @@ def as_cumulative(imm1: Any, command: Any) -> Fold:
         raise NKIValueError(
             "tensor_scalar_cumulative takes imm1 only with reduce_cmd.load_reduce"
         )
-    return as_fold(asked, initial=None if asked is reduce_cmd.reduce else imm1)
+    initial = None if asked is reduce_cmd.reduce else imm1
+    return as_fold(asked, initial=initial, initial_name="imm1")
 
 
 def as_reduce_op(value: Any, api: str, default: AluOp) -> AluOp:
