@@ -15,12 +15,12 @@ HEIGHT, TILE = 13, 5
 
 def row_rule(p: Any, t: Any) -> Any:
     """A mask of rows that differs from tile to tile."""
-    return (p + t % 2 >= 1) & (p - t // 2 < 4)
+    return (p * 2 + t >= 1) & (p * 2 - t < 8)
 
 
 def column_rule(p: Any, f: Any, t: Any) -> Any:
     """A mask of both that does."""
-    return (p < 5 + t % 2) & (f + t // 2 >= 1)
+    return (p < 5 + t) & (f * 2 + t >= 1)
 
 
 def values(case: "Case") -> Kernel:
