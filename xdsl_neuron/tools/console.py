@@ -114,8 +114,7 @@ def write_text(path: str | None, text: str) -> None:
         DiagnosticError: it cannot be written; an existing file is then unchanged.
     """
     if path is None or path == "-":
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        _print_whole(text)
         return
     try:
         target = Path(path).resolve()
@@ -133,6 +132,20 @@ def write_text(path: str | None, text: str) -> None:
     except (OSError, ValueError) as error:
         raise DiagnosticError(
             None, f"cannot write '{path}': {_reason(error)}"
+        ) from error
+
+
+def _print_whole(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is left in the buffer would be tried again when stdout is closed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        raise DiagnosticError(
+            None, f"cannot write to standard output: {_reason(error)}"
         ) from error
 
 
@@ -170,13 +183,14 @@ class CrashReport:
         if not isinstance(error, Exception) or isinstance(error, foreseen):
             return False
         self.crashed = True
-        path = self._write_reproducer(error)
         tool = self._command.partition(" ")[0]
-        print(
-            f"error: internal error in {tool}: {type(error).__name__}: {error}\n"
-            f"note: reproducer written to '{path}'; run: {self._command} {path}",
-            file=sys.stderr,
-        )
+        message = f"error: internal error in {tool}: {type(error).__name__}: {error}"
+        try:
+            path = self._write_reproducer(error)
+            note = f"reproducer written to '{path}'; run: {self._command} {path}"
+        except OSError as problem:
+            note = f"no reproducer could be written: {_reason(problem)}"
+        print(f"{message}\nnote: {note}", file=sys.stderr)
         return True
 
     def _write_reproducer(self, error: Exception) -> str:

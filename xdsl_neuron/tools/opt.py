@@ -8,7 +8,6 @@ comments, and nothing is written unless everything succeeded.
 """
 
 import argparse
-import functools
 import inspect
 import re
 import shlex
@@ -25,7 +24,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.printer import Printer
 from xdsl.targets.mlir import MLIRTarget
-from xdsl.universe import Universe
 from xdsl.utils.arg_spec import ArgSpec, parse_pipeline, parse_spec
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, ParseError
 from xdsl.utils.frontend import Frontend
@@ -45,7 +43,7 @@ from xdsl_neuron.tools.console import (
 )
 from xdsl_neuron.tools.expected import mismatches
 from xdsl_neuron.tools.frontends import frontend_of
-from xdsl_neuron.universe import UNIVERSE
+from xdsl_neuron.tools.installed import universe
 from xdsl_neuron.verification import verify
 
 SPLIT_MARKER = "// -----"
@@ -59,24 +57,6 @@ class Composite(Protocol):
     """A pass that is a named pipeline: its steps are timed and verified one by one."""
 
     def steps(self) -> Sequence[ModulePass]: ...
-
-
-@functools.cache
-def _universe() -> Universe:
-    """
-    Everything installed, and our own part even where this package is only on the path.
-
-    Discovery reads the metadata of every installed package, so it is done once.
-    """
-    installed = Universe.get_multiverse()
-    if UNIVERSE.all_dialects.keys() <= installed.all_dialects.keys():
-        return installed
-    return Universe(
-        all_dialects=installed.all_dialects | UNIVERSE.all_dialects,
-        all_passes=installed.all_passes | UNIVERSE.all_passes,
-        all_targets=installed.all_targets | UNIVERSE.all_targets,
-        all_frontends=installed.all_frontends | UNIVERSE.all_frontends,
-    )
 
 
 class NeuronOptMain(xDSLOptMain):
@@ -96,17 +76,17 @@ class NeuronOptMain(xDSLOptMain):
         super().__init__("Parse, verify, transform and print NeuronCore IR.", args)
 
     def register_all_dialects(self) -> None:
-        for name, factory in _universe().all_dialects.items():
+        for name, factory in universe().all_dialects.items():
             self.ctx.register_dialect(name, factory)
 
     def register_all_passes(self) -> None:
-        self.available_passes.update(_universe().all_passes)
+        self.available_passes.update(universe().all_passes)
 
     def register_all_targets(self) -> None:
-        self.available_targets.update(_universe().all_targets)
+        self.available_targets.update(universe().all_targets)
 
     def register_all_frontends(self) -> None:
-        self.available_frontends.update(_universe().all_frontends)
+        self.available_frontends.update(universe().all_frontends)
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         self._arg_parser = arg_parser

@@ -13,6 +13,7 @@ import ast
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from types import ModuleType, TracebackType
@@ -282,13 +283,15 @@ def main(args: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(args)
 
     def body() -> int:
-        module = trace(
-            options.kernel,
-            options.arg,
-            options.grid,
-            options.target,
-            options.max_instructions,
-        )
+        # What the script prints is not part of the module.
+        with redirect_stdout(sys.stderr):
+            module = trace(
+                options.kernel,
+                options.arg,
+                options.grid,
+                options.target,
+                options.max_instructions,
+            )
         text = emit(
             module, generic=options.print_op_generic, debuginfo=options.print_debuginfo
         )

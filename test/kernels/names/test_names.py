@@ -15,6 +15,11 @@ from kernels.names.searches import ROWS as SEARCHES
 
 from xdsl_neuron.nki.roster import isa_names, language_names
 
+# Forms that a release has given up are names all the same.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::xdsl_neuron.tracer.release_warnings.NKIReleaseWarning"
+)
+
 ROWS = (
     *ELEMENTWISE,
     *FOLDS,
