@@ -112,7 +112,7 @@ def test_packages_that_are_broken_are_left_out(
         "FINE = Universe(all_dialects={'fine': lambda: None})\n"
         "OTHER = 3\n"
     )
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     found = gathered(
         [
             EntryPoint("broken", "broken_package:UNIVERSE", GROUP),
