@@ -27,10 +27,6 @@ def picked(src: Any, predicate: Any, dst: Any = None) -> None:
     nisa.tensor_copy_predicated(sb(64, 8) if dst is None else dst, src, predicate)
 
 
-def four_dims(step: int) -> Any:
-    return tile(64, 512).ap([[512, 64], [64, 2], [16, 2], [4, 2], [step, 2]])
-
-
 def two_groups(step: int) -> Any:
     return tile(64, 512).ap([[512, 64], [256, 2], [64, 2], [16, 2], [4, 2], [step, 2]])
 
@@ -268,12 +264,6 @@ CASES = [
         "Scalar `src` must be float if `dst` is float, got 1 and float32",
         lambda x, i, b: picked(1, sb(64, 8, dtype=U8)),
         lambda x, i, b: picked(1, sb(64, 8, dtype=U8), sb(64, 8, dtype=INT)),
-    ),
-    case(
-        "TensorCopyPredicated.predicated_rank",
-        "access to 'dst' has 4 free dimensions, 'penguin.tensor_copy_predicated' takes",
-        lambda x, i, b: picked(1.0, sb(64, 16, dtype=U8), four_dims(1)),
-        lambda x, i, b: picked(1.0, sb(64, 16, dtype=U8), four_dims(2)),
     ),
     case(
         "TensorCopyPredicated.same_dtype",

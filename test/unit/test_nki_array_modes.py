@@ -201,7 +201,7 @@ def test_transposes_overwrite_and_add_as_values() -> None:
 
     def twice(x: Any, y: Any) -> Any:
         psum = fl.zeros((16, 32), fl.float32, buffer=fl.psum)
-        for _ in fl.affine_range(2):
+        for _ in fl.sequential_range(2):
             psum[...] = fisa.nc_matmul(x, y, is_transpose=True)
         return psum
 

@@ -190,3 +190,24 @@ def test_functional_limits(call: Kernel, message: str) -> None:
     with pytest.raises(NKIError, match=message) as raised:
         functional.trace(row_of(call))(tensor_spec("f32", (P, F)))
     assert raised.value.location is not None
+
+
+def test_predicated_copies_of_four_free_dimensions() -> None:
+    def kernel(step: int) -> Any:
+        def run(x: Any) -> Any:
+            out = nl.ndarray(x.shape, x.dtype, buffer=nl.shared_hbm)
+            tile = nl.ndarray((64, 512), nl.float32, buffer=nl.sbuf)
+            where = nl.ndarray((64, 16), nl.uint8, buffer=nl.sbuf)
+            nisa.memset(tile, 0.0)
+            nisa.memset(where, 1)
+            pattern = [[512, 64], [64, 2], [16, 2], [4, 2], [step, 2]]
+            nisa.tensor_copy_predicated(tile.ap(pattern), 1.0, where)
+            nisa.dma_copy(dst=out, src=tile)
+            return out
+
+        return run
+
+    x = np.zeros((64, 512), np.float32)
+    assert nki.simulate(kernel(2))(x).sum() == 64 * 16
+    with pytest.raises(NKIError, match="`dst` has 4 free dimensions, at most 3"):
+        nki.simulate(kernel(1))(x)

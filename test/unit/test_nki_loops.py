@@ -78,8 +78,7 @@ def test_all_ranges_of_the_destination_passing_language_unroll() -> None:
         assert list(unrolled.static_range(3)) == [0, 1, 2]
         return x
 
-    with pytest.raises(NKIError, match="output 'x' never written to"):
-        nki.trace(kernel)(X)
+    nki.trace(kernel)(X)
 
 
 def in_int(x: Any) -> None:

@@ -278,7 +278,8 @@ def test_an_unrolled_wait_keeps_its_register() -> None:
     for iteration in range(2):
         assert (
             f"bir.core_barrier @B_k{iteration} semaphore = %i[{iteration}][1 x 1] "
-            "{cores = [0, 1], on_wait = [SEM_GE_REG @s %r]}"
+            "{cores = [0, 1], on_wait = [SEM_GE_REG @s %r], "
+            f'iterations = [sequential "k" {iteration}]}}'
         ) in unrolled
 
 

@@ -30,7 +30,8 @@ def damaged(text: str) -> Iterator[tuple[str, str]]:
     The text with one thing changed, and what.
 
     Numbers in accesses, masks, loop bounds and limits go up by one (a dimension of one
-    element has no step, an unread index limit no effect); flags go.
+    element has no step, an unread index limit and the tag of an iteration no effect);
+    flags go.
     """
     for match in re.finditer(r"-?\d+", text):
         before, after = text[: match.start()], text[match.end() :]
@@ -42,7 +43,7 @@ def damaged(text: str) -> Iterator[tuple[str, str]]:
             continue
         if re.search(r"[%@#A-Za-z_.]$", before) or " x 1" == after[:4]:
             continue
-        if "axes" in inside or "max_index = " in inside:
+        if "axes" in inside or "max_index = " in inside or "iterations = " in inside:
             continue
         yield f"{line.strip()}  # {match.group()}", f"{before}{_other(match)}{after}"
     for flag in (", reverse0", "accumulate = accumulate"):

@@ -21,11 +21,16 @@ def as_fold(
     result: Any = None,
     initial: Any = None,
     negate: Any = False,
-    initial_name: str = "reduce_init",
+    initial_name: str | None = None,
 ) -> Fold:
-    """`reduce_cmd`, `reduce_res`, `reduce_init` and `reduce_res_negate` of a call."""
+    """
+    `reduce_cmd`, `reduce_res`, the initial value and `reduce_res_negate` of a call.
+
+    `initial_name` is what the call names the initial value, None where it takes none.
+    """
     asked = as_reduce_cmd(command)
-    if asked is reduce_cmd.load_reduce and initial is None:
+    loads = asked is reduce_cmd.load_reduce
+    if loads and initial is None and initial_name is not None:
         raise NKIValueError(
             f"reduce_cmd.load_reduce starts with a value: give {initial_name}, or use "
             "reduce_cmd.reset_reduce"
@@ -33,7 +38,7 @@ def as_fold(
     return Fold(
         REDUCE_COMMANDS[asked.name],
         None if result is None else as_view(result, "reduce_res"),
-        None if initial is None else as_operand(initial, "reduce_init"),
+        None if initial is None else as_operand(initial, initial_name or "reduce_init"),
         as_flag(negate, "negate"),
     )
 

@@ -270,9 +270,6 @@ penguin.tensor_copy_predicated %f <- %u {imm = 1}
 // near miss: `imm = 1.0}` -> `imm = 1}`
 // expected-error @below {{Scalar `src` must be int if `dst` is integer, got 1.0 and int32}}
 penguin.tensor_copy_predicated %n <- %u {imm = 1.0}
-// near miss: `1 x 2]` -> `2 x 2]`
-// expected-error @below {{access to 'dst' has 4 free dimensions, 'penguin.tensor_copy_predicated' takes at most 3}}
-penguin.tensor_copy_predicated %f[0, 0][1 x 128, 64 x 2, 16 x 2, 4 x 2, 1 x 2] <- %u[0, 0][1 x 128, 1 x 16] {imm = 1.0}
 // near miss: `on_true = %f` -> `on_true = %f, on_false = %f`
 // expected-error @below {{takes on_false as one tensor or one immediate}}
 penguin.tensor_select %f <- %n, on_true = %f

@@ -113,7 +113,6 @@ LANGUAGE = (
         shapes=DEEP,
         outs=(Operand(shape=_middle),),
         functional=lambda x, **k: fl.sum(x, axis=1, keepdims=True, **k),
-        destination=lambda x: nl.sum(x, axis=1, keepdims=True),
         returns=True,
         folds=True,
         kept=lambda where: where.any(axis=1, keepdims=True),

@@ -31,8 +31,11 @@ MASKS = (
         lambda i, n: (i[0] >= n[0] // 3) & (i[-1] >= n[-1] // 4) & (i[-1] * 2 < 99),
     ),
     Clip("triangle", lambda i, n: i[-1] <= i[0] + 1),
-    Clip("stripes", lambda i, n: (i[-1] * 3 - i[0] >= 1) & (i[-1] + i[0] < n[0] * 2)),
-    Clip("some columns", lambda i, n: i[-1] * 2 >= 1),
-    Clip("some rows", lambda i, n: i[0] * 3 < n[0] * 2),
+    Clip(
+        "stripes",
+        lambda i, n: (
+            (i[-1] * 2 <= i[0] + n[-1]) & (i[-1] + i[0] * 2 < n[0] * 2 + n[-1] - 1)
+        ),
+    ),
 )
 BY_NAME = {mask.name: mask for mask in MASKS}

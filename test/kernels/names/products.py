@@ -143,7 +143,6 @@ ROWS = (
         refused=ONE_LENGTH
         | {
             "mask box": "partitions to start at partition 0, 32, 64 or 96",
-            "mask some rows": "the mask bounds no dimension by itself",
         },
         without={"of a loop": "partitions are folded"},
         want=_folded,

@@ -177,14 +177,11 @@ COUPLED = "does not bound one dimension by itself"
 WHOLE_ROWS = {
     "mask triangle": COUPLED,
     "mask stripes": COUPLED,
-    "mask some": COUPLED,
 }
 """Masks of instructions whose results depend on whole rows."""
 ONE_LENGTH = {
     "mask triangle": "leaves rows of different lengths",
     "mask stripes": "slice with variable size is not supported",
-    "mask some columns": "the mask bounds no dimension by itself",
-    "mask some rows": COUPLED,
 }
 """Masks that cut the access, as searches and statistics have it."""
 

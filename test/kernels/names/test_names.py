@@ -46,7 +46,7 @@ CASES = [
     (row, generation)
     for row in ROWS
     for generation in GENERATIONS
-    if has(row.name, generation)
+    if has(row.name, generation) and getattr(row, generation) is not None
 ]
 
 

@@ -18,7 +18,6 @@ from xdsl_neuron.dialects.instructions.checks import (
     check_dtype,
     check_int32_numbers,
     check_not_both_psum,
-    check_rank,
 )
 from xdsl_neuron.dialects.instructions.compute import ComputeInstruction
 from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
@@ -35,8 +34,6 @@ from xdsl_neuron.isa import ActivationFunction, AluOp, Engine, Space
 
 INT32 = (DType.INT32, DType.UINT32)
 COPY_PREDICATES = (DType.UINT8, DType.UINT16, DType.UINT32)
-PREDICATED_DIMS = 3
-"""Free dimensions of the operands of `tensor_copy_predicated`."""
 UNARY_OPS = (AluOp.BITWISE_NOT, AluOp.RSQRT, AluOp.ABS)
 WRAPPING_OPS = (AluOp.ADD, AluOp.SUBTRACT, AluOp.MULT)
 NATIVE_INT32_OPS = frozenset(
@@ -559,11 +556,6 @@ class TensorCopyPredicated(TensorIndirect):
                 f"Scalar `src` must be {first} if `dst` is {second}, got "
                 f"{self.imm.value} and {dst.nki_name}"
             )
-
-    @gate("at most three free dimensions", "tensor_copy_predicated of NKI 0.7 (2.33)")
-    def predicated_rank(self) -> None:
-        """One dimension less than others, after fusing."""
-        check_rank(self, PREDICATED_DIMS, "dst", "predicate", "src")
 
     @gate("tile shape mismatch, expected '...'", "penguin.md 5")
     def same_shape(self) -> None:

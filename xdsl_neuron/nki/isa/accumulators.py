@@ -103,7 +103,7 @@ def tensor_scalar_reduce(
         first.op,
         first.scalar,
         as_alu(reduce_op, api_name, "reduce_op"),
-        as_fold(reduce_cmd, reduce_res, reduce_init, reduce_res_negate),
+        as_fold(reduce_cmd, reduce_res, reduce_init, reduce_res_negate, "reduce_init"),
         first.reverse,
         dst=as_view(dst, "dst"),
         name=as_name(name),
@@ -216,7 +216,12 @@ def exponential(
         as_view(dst, "dst"),
         as_view(src, "src"),
         as_operand(max_value, "max_value"),
-        as_fold(reduce_cmd, reduce_res, None if unset else reduce_init),
+        as_fold(
+            reduce_cmd,
+            reduce_res,
+            None if unset else reduce_init,
+            initial_name="reduce_init",
+        ),
         name=as_name(name),
     )
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from xdsl_neuron.dialects.instructions.compute import fused_rank
 from xdsl_neuron.geometry.affine import Affine
 from xdsl_neuron.isa import AluOp, Engine
 from xdsl_neuron.nki.accumulators import as_fold, as_reduce_op
@@ -235,6 +236,24 @@ def with_free_shape(view: View, free: tuple[int, ...], api_name: str) -> View:
     return view.reshaped((view.shape[0], *free))
 
 
+PREDICATED_FREE_DIMS = 3
+"""Free dimensions of `tensor_copy_predicated` (its page of NKI 0.7, 2.33)."""
+
+
+def _check_predicated_rank(name: str, view: View) -> None:
+    """
+    Rank 4 at most, with the partitions, once dimensions that lie together are one.
+
+    A rule of the language only: lowering copies under masks of four free dimensions.
+    """
+    dims = fused_rank(view.layout.pairs[1:])
+    if dims > PREDICATED_FREE_DIMS:
+        raise NKIValueError(
+            f"tensor_copy_predicated: `{name}` has {dims} free dimensions, at most "
+            f"{PREDICATED_FREE_DIMS}; reshape the tile, or loop over one dimension"
+        )
+
+
 @instruction
 def tensor_copy_predicated(
     dst: Any,
@@ -248,10 +267,14 @@ def tensor_copy_predicated(
     reverse_pred = as_flag(reverse_pred, "reverse_pred")
     if reverse_pred and isinstance(source, View):
         raise NKIValueError("`reverse_pred` only supported if `src` is scalar input.")
+    target, where = as_view(dst, "dst"), as_view(predicate, "predicate")
+    for key, view in (("dst", target), ("predicate", where), ("src", source)):
+        if isinstance(view, View):
+            _check_predicated_rank(key, view)
     session().tensor_copy_predicated(
         source,
-        as_view(dst, "dst"),
-        as_view(predicate, "predicate"),
+        target,
+        where,
         reverse_pred,
         name=as_name(name),
     )
