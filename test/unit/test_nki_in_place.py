@@ -43,9 +43,8 @@ def _gathered(tile: Any, n: Any) -> None:
 def _folded(tile: Any, n: Any) -> None:
     source = nl.ndarray((32, 40), dtype=nl.float32, buffer=nl.sbuf)
     nisa.memset(source, 1.0)
-    nisa.activation_reduce(
-        tile.select(1, n), nl.square, source, nl.add, tile.select(1, 2)[:, 3:4]
-    )
+    row, total = tile.select(1, n), tile.select(1, 2)[:, 3:4]
+    nisa.tensor_scalar_reduce(row, source, nl.multiply, 2.0, nl.add, total)
 
 
 STEPS: list[tuple[Step, str]] = [
