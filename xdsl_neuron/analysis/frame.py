@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl_neuron.diagnostics import DiagnosticError
 from xdsl_neuron.dialects.instruction import Instruction
-from xdsl_neuron.dialects.instructions.dma import IndirectInstruction
+from xdsl_neuron.dialects.instructions.dma_indirect import IndirectInstruction
 from xdsl_neuron.dialects.instructions.tensor_indirect import TensorIndirect
 from xdsl_neuron.dialects.instructions.transpose import DmaIndirectTranspose
 from xdsl_neuron.dialects.neuron import Access

@@ -7,7 +7,7 @@ import numpy as np
 
 from xdsl_neuron.dialects.dma import IndirectDescriptor
 from xdsl_neuron.dialects.instruction import Instruction
-from xdsl_neuron.dialects.instructions import dma as isa
+from xdsl_neuron.dialects.instructions import dma_indirect as isa
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType
 from xdsl_neuron.geometry.mask import Box, boxes

@@ -21,14 +21,13 @@ from xdsl_neuron.dialects.bir import (
     LocationOp,
     LoopOp,
 )
-from xdsl_neuron.dialects.instructions.dma import (
-    Copy,
+from xdsl_neuron.dialects.instructions.dma import Copy, Replicate
+from xdsl_neuron.dialects.instructions.dma_fold import Fold
+from xdsl_neuron.dialects.instructions.dma_indirect import (
     IndirectAccumulate,
     IndirectInstruction,
     IndirectLoad,
-    Replicate,
 )
-from xdsl_neuron.dialects.instructions.dma_fold import Fold
 from xdsl_neuron.dialects.instructions.transpose import (
     DmaIndirectTranspose,
     DmaTranspose,

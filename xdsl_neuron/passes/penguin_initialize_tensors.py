@@ -17,9 +17,7 @@ from xdsl_neuron.dialects import penguin
 from xdsl_neuron.dialects.blocks import block_elements, usable_bytes
 from xdsl_neuron.dialects.effects import Effect, Writes
 from xdsl_neuron.dialects.instruction import Instruction, Operand, target_of
-from xdsl_neuron.dialects.instructions.dma import (
-    IndirectInstruction,
-)
+from xdsl_neuron.dialects.instructions.dma_indirect import IndirectInstruction
 from xdsl_neuron.dialects.instructions.systolic import MatmulBase
 from xdsl_neuron.dialects.neuron import (
     PARTITIONS,

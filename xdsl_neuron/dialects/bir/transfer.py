@@ -17,6 +17,7 @@ from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instructions import (
     dma,
     dma_fold,
+    dma_indirect,
     gather,
     transpose,
 )
@@ -135,7 +136,7 @@ class DMACopyGatherTransposeOp(transpose.DmaIndirectTranspose, BirDma):
 
 
 @irdl_op_definition
-class GenericIndirectLoadOp(dma.IndirectLoad, BirDma):
+class GenericIndirectLoadOp(dma_indirect.IndirectLoad, BirDma):
     """Gather by an index tensor."""
 
     name = "bir.generic_indirect_load"
@@ -143,7 +144,7 @@ class GenericIndirectLoadOp(dma.IndirectLoad, BirDma):
 
 
 @irdl_op_definition
-class GenericIndirectSaveOp(dma.IndirectSave, BirDma):
+class GenericIndirectSaveOp(dma_indirect.IndirectSave, BirDma):
     """Scatter by an index tensor."""
 
     name = "bir.generic_indirect_save"
@@ -151,7 +152,7 @@ class GenericIndirectSaveOp(dma.IndirectSave, BirDma):
 
 
 @irdl_op_definition
-class IndirectSaveAccumulateOp(dma.IndirectAccumulate, BirDma):
+class IndirectSaveAccumulateOp(dma_indirect.IndirectAccumulate, BirDma):
     """Scatter-add by an index tensor, in index order."""
 
     name = "bir.indirect_save_accumulate"

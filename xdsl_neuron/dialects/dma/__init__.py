@@ -33,8 +33,9 @@ from xdsl_neuron.dialects.function_names import check_block_name
 from xdsl_neuron.dialects.gate import Stage, gate
 from xdsl_neuron.dialects.instruction import Instruction
 from xdsl_neuron.dialects.instruction_text import symbol_text
-from xdsl_neuron.dialects.instructions.dma import combined, widened
+from xdsl_neuron.dialects.instructions.dma import combined
 from xdsl_neuron.dialects.instructions.dma_fold import SOURCES, FoldedSources
+from xdsl_neuron.dialects.instructions.dma_indirect import widened
 from xdsl_neuron.dialects.neuron import (
     AluOpAttr,
     DTypeAttr,

@@ -12,7 +12,8 @@ from xdsl_neuron.dialects.instructions.descriptor_generators import (
     TRANSPOSED_PATTERNS,
     check_transposed_patterns,
 )
-from xdsl_neuron.dialects.instructions.dma import DmaInstruction, widened
+from xdsl_neuron.dialects.instructions.dma import DmaInstruction
+from xdsl_neuron.dialects.instructions.dma_indirect import widened
 from xdsl_neuron.dialects.neuron import DgeTypeAttr, OobModeAttr, TensorType
 from xdsl_neuron.dialects.operand import Operand
 from xdsl_neuron.dtypes import DType

@@ -2,7 +2,13 @@
 
 from xdsl.irdl import irdl_op_definition
 
-from xdsl_neuron.dialects.instructions import dma, dma_fold, gather, transpose
+from xdsl_neuron.dialects.instructions import (
+    dma,
+    dma_fold,
+    dma_indirect,
+    gather,
+    transpose,
+)
 
 
 @irdl_op_definition
@@ -27,21 +33,21 @@ class DMACopyOp(dma.OpenCopy):
 
 
 @irdl_op_definition
-class NeuronIndirectLoadOp(dma.IndirectLoad):
+class NeuronIndirectLoadOp(dma_indirect.IndirectLoad):
     """Gather by an index tile."""
 
     name = "penguin.neuron_indirect_load"
 
 
 @irdl_op_definition
-class NeuronIndirectSaveOp(dma.IndirectSave):
+class NeuronIndirectSaveOp(dma_indirect.IndirectSave):
     """Scatter by an index tile."""
 
     name = "penguin.neuron_indirect_save"
 
 
 @irdl_op_definition
-class NeuronIndirectRMWOp(dma.IndirectAccumulate):
+class NeuronIndirectRMWOp(dma_indirect.IndirectAccumulate):
     """Scatter-add by an index tile."""
 
     name = "penguin.neuron_indirect_rmw"
